@@ -1,0 +1,148 @@
+#include "server/roaring/validate.h"
+
+#include <bit>
+
+#include "absl/strings/str_format.h"
+#include "server/bytes/chain_reader.h"
+#include "server/bytes/error.h"
+#include "server/bytes/reason.h"
+
+namespace dv::roaring {
+
+using bytes::ChainReader;
+using bytes::LoadLittle;
+
+namespace {
+
+absl::Status Broken(absl::string_view reason, absl::string_view message,
+                    std::initializer_list<ErrorDetail> details) {
+  return Error(absl::StatusCode::kDataLoss, reason, message, details);
+}
+
+absl::Status CheckArray(ChainReader& reader, uint64_t offset, uint32_t cardinality) {
+  int32_t previous = -1;
+  uint64_t at = offset;
+  int32_t found = 0;
+  const bool ascending =
+      reader.ForEachRecord<2>(offset, cardinality, [&](const uint8_t* values, size_t count) {
+        const int32_t before = previous;
+        // First without a branch for each value; only a broken array is looked at again.
+        uint32_t bad = 0;
+        for (size_t i = 0; i < count; ++i) {
+          const int32_t value = LoadLittle<uint16_t>(values + 2 * i);
+          bad |= static_cast<uint32_t>(value <= previous);
+          previous = value;
+        }
+        if (bad == 0) {
+          at += 2 * count;
+          return true;
+        }
+        previous = before;
+        for (;; values += 2, at += 2) {
+          found = LoadLittle<uint16_t>(values);
+          if (found <= previous) return false;
+          previous = found;
+        }
+      });
+  if (ascending) return absl::OkStatus();
+  return Broken(
+      reason::kArrayNotAscending,
+      absl::StrFormat("value %d of an array container, at offset %d, follows %d: values must "
+                      "ascend, each once",
+                      found, at, previous),
+      {{"offset", at},
+       {"found", static_cast<uint64_t>(found)},
+       {"previous", static_cast<uint64_t>(previous)}});
+}
+
+absl::Status CheckBitset(ChainReader& reader, uint64_t offset, uint32_t cardinality) {
+  uint32_t set = 0;
+  reader.ForEachBlock(offset, kBitsetBytes, [&set](const uint8_t* block, size_t size) {
+    size_t i = 0;
+    for (; i + 8 <= size; i += 8) {
+      set += static_cast<uint32_t>(std::popcount(LoadLittle<uint64_t>(block + i)));
+    }
+    for (; i < size; ++i) set += static_cast<uint32_t>(std::popcount(block[i]));
+    return true;
+  });
+  if (set == cardinality) return absl::OkStatus();
+  return Broken(
+      reason::kBitsetCardinalityMismatch,
+      absl::StrFormat("the bitset container at offset %d holds %d positions, its header says %d",
+                      offset, set, cardinality),
+      {{"offset", offset}, {"found", uint64_t{set}}, {"expected", uint64_t{cardinality}}});
+}
+
+absl::Status CheckRuns(ChainReader& reader, uint64_t offset, uint32_t cardinality) {
+  const uint16_t run_count = reader.Load<uint16_t>(offset);
+  // End of the run before, exclusive. -1: none, which no start can touch.
+  int64_t previous_end = -1;
+  uint64_t total = 0;
+  uint64_t at = offset + 2;
+  absl::Status status;
+  reader.ForEachRecord<4>(at, run_count, [&](const uint8_t* runs, size_t count) {
+    for (size_t i = 0; i < count; ++i, at += 4) {
+      const int64_t start = LoadLittle<uint16_t>(runs + 4 * i);
+      const int64_t end = start + LoadLittle<uint16_t>(runs + 4 * i + 2) + 1;
+      if (start <= previous_end) {
+        const bool adjacent = start == previous_end;
+        status = Broken(
+            adjacent ? reason::kRunsAdjacent : reason::kRunsOverlap,
+            absl::StrFormat(
+                "the run at offset %d starts at %d, %s the run before it, whose last value is %d",
+                at, start, adjacent ? "right after" : "before the end of", previous_end - 1),
+            {{"offset", at},
+             {"found", static_cast<uint64_t>(start)},
+             {"previous", static_cast<uint64_t>(previous_end - 1)}});
+        return false;
+      }
+      if (end > kContainerRows) {
+        status =
+            Broken(reason::kRunOutOfRange,
+                   absl::StrFormat("the run at offset %d goes from %d to %d: the last value of a "
+                                   "container is 65535",
+                                   at, start, end - 1),
+                   {{"offset", at},
+                    {"found", static_cast<uint64_t>(end - 1)},
+                    {"expected", "at most 65535"}});
+        return false;
+      }
+      total += static_cast<uint64_t>(end - start);
+      previous_end = end;
+    }
+    return true;
+  });
+  if (!status.ok()) return status;
+  if (total == cardinality) return status;
+  return Broken(
+      reason::kRunCardinalityMismatch,
+      absl::StrFormat("the run container at offset %d holds %d positions, its header says %d",
+                      offset, total, cardinality),
+      {{"offset", offset}, {"found", total}, {"expected", uint64_t{cardinality}}});
+}
+
+}  // namespace
+
+absl::Status Validate(const bytes::Chain& chain, const Index& index) {
+  ChainReader reader(chain);
+  for (size_t i = 0; i < index.size(); ++i) {
+    const uint64_t offset = index[i].offset;
+    const uint32_t cardinality = index.cardinality(i);
+    absl::Status status;
+    switch (index[i].kind()) {
+      case ContainerKind::kArray:
+        status = CheckArray(reader, offset, cardinality);
+        break;
+      case ContainerKind::kBitset:
+        status = CheckBitset(reader, offset, cardinality);
+        break;
+      case ContainerKind::kRun:
+        status = CheckRuns(reader, offset, cardinality);
+        break;
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dv::roaring

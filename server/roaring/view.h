@@ -1,0 +1,60 @@
+// File: view.h
+//
+// The zero-copy view over a Roaring bitmap in the portable format: the chain of its bytes and an
+// index of its containers. Containers are read where they lie, at any alignment and cut anywhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "server/bytes/chain.h"
+#include "server/roaring/index.h"
+#include "server/roaring/range.h"
+
+namespace dv::roaring {
+
+// View
+//
+// A checked bitmap of 64-bit positions. It shares the owners of the chain that it was made from and
+// is valid while it exists. Immutable, and safe to read from several threads.
+class View {
+ public:
+  // An empty bitmap.
+  View() = default;
+
+  // Open()
+  //
+  // Returns a view of the 64-bit bitmap that fills the bytes [begin, end) of `chain`. Everything is
+  // checked: the headers (BuildIndex64) and the content of every container (Validate). DATA_LOSS
+  // with a reason and the offset in the chain if a rule is broken. No container is copied.
+  // REQUIRES: begin <= end <= chain.size().
+  static absl::StatusOr<View> Open(bytes::Chain chain, uint64_t begin, uint64_t end,
+                                   const IndexOptions& options = {});
+
+  // Number of positions.
+  uint64_t cardinality() const { return index_.total(); }
+
+  // Smallest and largest position, or nothing when there is none.
+  std::optional<uint64_t> First() const;
+  std::optional<uint64_t> Last() const;
+
+  // Whether `position` is in the bitmap.
+  bool Contains(uint64_t position) const;
+
+  // Number of positions below `position`.
+  uint64_t Rank(uint64_t position) const;
+
+  // Number of positions in `range`. Nothing is expanded: at most the two containers at its ends are
+  // read.
+  uint64_t Count(const Range& range) const;
+
+  const bytes::Chain& chain() const { return chain_; }
+  const Index& index() const { return index_; }
+
+ private:
+  bytes::Chain chain_;
+  Index index_;
+};
+
+}  // namespace dv::roaring
