@@ -22,7 +22,7 @@ class Container {
   Container(bytes::ChainReader& reader, const Index& index, size_t i)
       : reader_(reader),
         kind_(index[i].kind()),
-        offset_(index[i].offset),
+        offset_(index[i].offset()),
         cardinality_(index.cardinality(i)) {}
 
   ContainerKind kind() const { return kind_; }

@@ -64,7 +64,7 @@ class IndexBuilder {
       index_.entries_.clear();
       return status;
     }
-    index_.entries_.push_back(ContainerEntry{kSentinelKey, rank_, end_, 0});
+    index_.entries_.push_back(ContainerEntry(kSentinelKey, rank_, end_, ContainerKind::kArray));
     return status;
   }
 
@@ -243,8 +243,7 @@ class IndexBuilder {
         ++bitsets;
       }
       if (end_ - pos < size) return Truncated("container", pos, size, end_ - pos);
-      entries[i] = ContainerEntry{bitmap_key | static_cast<uint32_t>(key), rank, pos,
-                                  static_cast<uint64_t>(kind)};
+      entries[i] = ContainerEntry(bitmap_key | static_cast<uint32_t>(key), rank, pos, kind);
       rank += cardinality;
       pos += size;
     }

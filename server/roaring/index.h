@@ -27,15 +27,21 @@ enum class ContainerKind : uint8_t { kArray = 0, kBitset = 1, kRun = 2 };
 // One container. Its cardinality is the difference between the `rank` of the next entry and its
 // own, so entries are only used where a next one exists (see Index).
 struct ContainerEntry {
+  ContainerEntry() = default;
+  // REQUIRES: offset < 2^62.
+  ContainerEntry(uint64_t key_bits, uint64_t positions_before, uint64_t offset, ContainerKind kind)
+      : key(key_bits), rank(positions_before), place(offset << 2 | static_cast<uint64_t>(kind)) {}
+
+  // Byte of the chain where its content starts.
+  uint64_t offset() const { return place >> 2; }
+  ContainerKind kind() const { return static_cast<ContainerKind>(place & 3); }
+
   // Position / 65,536 of all its positions: the 32-bit key and the 16-bit container key.
   uint64_t key;
   // Number of positions in all containers before it.
   uint64_t rank;
-  // Byte of the chain where its content starts, and its kind.
-  uint64_t offset : 62;
-  uint64_t kind_bits : 2;
-
-  ContainerKind kind() const { return static_cast<ContainerKind>(kind_bits); }
+  // Offset and kind in one word: the index is 24 bytes a container.
+  uint64_t place;
 };
 static_assert(sizeof(ContainerEntry) == 24);
 

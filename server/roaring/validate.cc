@@ -126,7 +126,7 @@ absl::Status CheckRuns(ChainReader& reader, uint64_t offset, uint32_t cardinalit
 absl::Status Validate(const bytes::Chain& chain, const Index& index) {
   ChainReader reader(chain);
   for (size_t i = 0; i < index.size(); ++i) {
-    const uint64_t offset = index[i].offset;
+    const uint64_t offset = index[i].offset();
     const uint32_t cardinality = index.cardinality(i);
     absl::Status status;
     switch (index[i].kind()) {
