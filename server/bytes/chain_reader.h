@@ -37,6 +37,13 @@ class ChainReader {
     return end_ - offset >= length ? data_ + (offset - begin_) : nullptr;
   }
 
+  // Returns the bytes from `offset` to the end of the piece that holds it.
+  // REQUIRES: offset < chain.size().
+  Span Rest(uint64_t offset) {
+    if (offset < begin_ || offset >= end_) Seek(offset);
+    return Span(data_ + (offset - begin_), static_cast<size_t>(end_ - offset));
+  }
+
   // Calls `fn(const uint8_t* block, size_t bytes)` for the bytes [offset, offset + length) in
   // order, in as few blocks as there are pieces. `fn` returns whether to go on; so does this.
   template <typename Fn>

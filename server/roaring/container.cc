@@ -1,48 +1,11 @@
 #include "server/roaring/container.h"
 
-#include <cstring>
+#include "server/roaring/kernels.h"
 
 namespace dv::roaring {
 
 using bytes::LoadLittle;
 using bytes::StoreLittle;
-
-namespace {
-
-// Sets `count` bits of `out` from bit `from` on.
-void SetBits(uint8_t* out, uint64_t from, uint64_t count) {
-  uint8_t* byte = out + from / 8;
-  const uint32_t shift = from % 8;
-  if (shift + count <= 8) {
-    *byte |= static_cast<uint8_t>(((1u << count) - 1) << shift);
-    return;
-  }
-  *byte++ |= static_cast<uint8_t>(0xFFu << shift);
-  count -= 8 - shift;
-  std::memset(byte, 0xFF, static_cast<size_t>(count / 8));
-  byte += count / 8;
-  if (count % 8 != 0) *byte |= static_cast<uint8_t>((1u << (count % 8)) - 1);
-}
-
-// Sets the bits of `word` in `out` from bit `from` on. Bytes past `out_bytes` are not touched: bits
-// that would lie there must be 0.
-void OrWord(uint8_t* out, size_t out_bytes, uint64_t from, uint64_t word) {
-  const auto at = static_cast<size_t>(from / 8);
-  const uint32_t shift = from % 8;
-  if (at + 9 <= out_bytes) {
-    StoreLittle(out + at, LoadLittle<uint64_t>(out + at) | word << shift);
-    if (shift != 0) out[at + 8] |= static_cast<uint8_t>(word >> (64 - shift));
-    return;
-  }
-  if (word == 0) return;
-  uint64_t rest = word << shift;
-  for (size_t i = at; rest != 0; ++i, rest >>= 8) out[i] |= static_cast<uint8_t>(rest);
-  if (shift != 0 && word >> (64 - shift) != 0) {
-    out[at + 8] |= static_cast<uint8_t>(word >> (64 - shift));
-  }
-}
-
-}  // namespace
 
 uint64_t Container::ContentBytes() {
   switch (kind_) {
@@ -115,12 +78,17 @@ uint32_t Container::Rank(uint32_t value) {
     case ContainerKind::kArray:
       return ArrayLowerBound(value);
     case ContainerKind::kBitset: {
-      uint32_t rank = 0;
-      ForEachWord(0, value - 1, [&rank](uint64_t word, uint32_t) {
-        rank += static_cast<uint32_t>(std::popcount(word));
+      // Whole bytes first, then the bits of the last one.
+      uint64_t rank = 0;
+      reader_.ForEachBlock(offset_, value / 8, [&](const uint8_t* block, size_t size) {
+        rank += ActiveKernels().pop_count(block, size);
         return true;
       });
-      return rank;
+      if (value % 8 != 0) {
+        const uint32_t last = reader_.Load<uint8_t>(offset_ + value / 8);
+        rank += static_cast<uint32_t>(std::popcount(last & ((1u << (value % 8)) - 1)));
+      }
+      return static_cast<uint32_t>(rank);
     }
     case ContainerKind::kRun: {
       uint32_t rank = 0;
@@ -144,10 +112,13 @@ uint32_t Container::First() {
       break;
   }
   uint32_t first = 0;
-  ForEachWord(0, kContainerRows - 1, [&first](uint64_t word, uint32_t value) {
-    if (word == 0) return true;
-    first = value + static_cast<uint32_t>(std::countr_zero(word));
-    return false;
+  ForEachBitBlock(0, kContainerRows - 1, [&](const uint8_t* block, size_t size, uint32_t base) {
+    return ForEachWord(block, size, base, 0, kContainerRows - 1,
+                       [&](uint64_t word, uint32_t value, uint32_t) {
+                         if (word == 0) return true;
+                         first = value + static_cast<uint32_t>(std::countr_zero(word));
+                         return false;
+                       });
   });
   return first;
 }
@@ -171,83 +142,64 @@ uint32_t Container::Last() {
 size_t Container::WritePositions(uint32_t low, uint32_t high, uint64_t base, uint8_t* out,
                                  size_t capacity) {
   if (capacity == 0) return 0;
+  const Kernels& kernels = ActiveKernels();
   size_t written = 0;
   switch (kind_) {
-    case ContainerKind::kArray: {
-      const uint32_t begin = low == 0 ? 0 : ArrayLowerBound(low);
-      const uint32_t end = high == kContainerRows - 1 ? cardinality_ : ArrayLowerBound(high + 1);
-      const uint64_t count = std::min<uint64_t>(end - begin, capacity);
-      reader_.ForEachRecord<2>(
-          offset_ + 2 * uint64_t{begin}, count, [&](const uint8_t* values, size_t n) {
-            uint8_t* to = out + 8 * written;
-            for (size_t i = 0; i < n; ++i) {
-              StoreLittle(to + 8 * i, base + LoadLittle<uint16_t>(values + 2 * i));
-            }
-            written += n;
-            return true;
-          });
+    case ContainerKind::kArray:
+      ForEachValueBlock(low, high, [&](const uint8_t* values, size_t count) {
+        const size_t n = std::min(count, capacity - written);
+        kernels.widen(values, n, base, out + 8 * written);
+        written += n;
+        return written < capacity;
+      });
       return written;
-    }
-    case ContainerKind::kBitset:
-      ForEachWord(low, high, [&](uint64_t word, uint32_t value) {
-        const uint64_t word_base = base + value;
-        while (word != 0) {
+    case ContainerKind::kBitset: {
+      // One by one, where a word must be masked or the room is short.
+      const auto add_word = [&](uint64_t word, uint32_t value, uint32_t) {
+        for (; word != 0; word &= word - 1) {
           if (written == capacity) return false;
-          StoreLittle(out + 8 * written, word_base + static_cast<uint32_t>(std::countr_zero(word)));
+          StoreLittle<uint64_t>(out + 8 * written,
+                                base + value + static_cast<uint32_t>(std::countr_zero(word)));
           ++written;
-          word &= word - 1;
+        }
+        return true;
+      };
+      ForEachBitBlock(low, high, [&](const uint8_t* block, size_t size, uint32_t value) {
+        while (size > 0) {
+          // Whole words inside [low, high] go through the kernel, as many as there is room for in
+          // the worst case.
+          size_t words = 0;
+          if (value >= low && value + 63 <= high) {
+            words = std::min(size / 8, (high - value + 1) / size_t{64});
+            const size_t room = capacity - written;
+            words = room <= kExpandSlack ? 0 : std::min(words, (room - kExpandSlack) / 64);
+          }
+          if (words > 0) {
+            written += kernels.expand(block, words, base + value, out + 8 * written);
+          } else {
+            words = 1;
+            const size_t bytes = std::min<size_t>(size, 8);
+            if (!ForEachWord(block, bytes, value, low, high, add_word)) return false;
+          }
+          const size_t used = std::min(8 * words, size);
+          block += used;
+          size -= used;
+          value += static_cast<uint32_t>(8 * used);
         }
         return true;
       });
       return written;
+    }
     case ContainerKind::kRun:
       ForEachStoredRun(low, high, [&](uint32_t first, uint32_t last) {
         const size_t n = std::min<size_t>(last - first + 1, capacity - written);
-        uint8_t* to = out + 8 * written;
-        const uint64_t start = base + first;
-        for (size_t i = 0; i < n; ++i) StoreLittle(to + 8 * i, start + i);
+        kernels.iota(base + first, n, out + 8 * written);
         written += n;
         return written < capacity;
       });
       return written;
   }
   return written;
-}
-
-void Container::WriteMask(uint32_t low, uint32_t high, uint64_t bit, uint8_t* out,
-                          size_t out_bytes) {
-  switch (kind_) {
-    case ContainerKind::kArray: {
-      const uint32_t begin = ArrayLowerBound(low);
-      const uint32_t end = ArrayLowerBound(high + 1);
-      reader_.ForEachRecord<2>(
-          offset_ + 2 * uint64_t{begin}, end - begin, [&](const uint8_t* values, size_t n) {
-            for (size_t i = 0; i < n; ++i) {
-              const uint64_t at = bit + LoadLittle<uint16_t>(values + 2 * i) - low;
-              out[at / 8] |= static_cast<uint8_t>(1u << (at % 8));
-            }
-            return true;
-          });
-      return;
-    }
-    case ContainerKind::kBitset:
-      ForEachWord(low, high, [&](uint64_t word, uint32_t value) {
-        // The first word may start up to 7 values below `low`; those bits are 0.
-        if (value < low) {
-          OrWord(out, out_bytes, bit, word >> (low - value));
-        } else {
-          OrWord(out, out_bytes, bit + (value - low), word);
-        }
-        return true;
-      });
-      return;
-    case ContainerKind::kRun:
-      ForEachStoredRun(low, high, [&](uint32_t first, uint32_t last) {
-        SetBits(out, bit + (first - low), uint64_t{last} - first + 1);
-        return true;
-      });
-      return;
-  }
 }
 
 }  // namespace dv::roaring

@@ -48,14 +48,30 @@ class Container {
   // numbers of 8 bytes, and returns how many.
   size_t WritePositions(uint32_t low, uint32_t high, uint64_t base, uint8_t* out, size_t capacity);
 
-  // Sets, in the bitmap `out` of `out_bytes` bytes, bit `bit + v - low` for each of its values v in
-  // [low, high]. REQUIRES: bit + high - low < 8 * out_bytes.
-  void WriteMask(uint32_t low, uint32_t high, uint64_t bit, uint8_t* out, size_t out_bytes);
-
   // Calls `fn(uint32_t first, uint32_t last)` for its maximal runs of values, cut to [low, high],
   // in ascending order, until one call returns false. Returns whether all returned true.
   template <typename Fn>
   bool ForEachRun(uint32_t low, uint32_t high, Fn&& fn);
+
+  // The three below are for containers of one kind only. Each calls `fn` until one call returns
+  // false, and returns whether all returned true.
+
+  // For arrays: calls `fn(const uint8_t* values, size_t count)` for the values in [low, high], in
+  // order, as little-endian 16-bit numbers.
+  template <typename Fn>
+  bool ForEachValueBlock(uint32_t low, uint32_t high, Fn&& fn);
+
+  // For bitsets: calls `fn(const uint8_t* block, size_t size, uint32_t first_value)` for the bytes
+  // that hold the values [low, high], in order, in as few blocks as there are pieces. Bit 0 of the
+  // first byte of a block is `first_value`, a multiple of 8; the first and the last byte may hold
+  // values outside of [low, high].
+  template <typename Fn>
+  bool ForEachBitBlock(uint32_t low, uint32_t high, Fn&& fn);
+
+  // For runs: calls `fn(uint32_t first, uint32_t last)` for the runs that meet [low, high], cut to
+  // it.
+  template <typename Fn>
+  bool ForEachStoredRun(uint32_t low, uint32_t high, Fn&& fn);
 
  private:
   uint32_t RunCount() { return reader_.Load<uint16_t>(offset_); }
@@ -70,17 +86,6 @@ class Container {
   // Index of the first run that ends at or after `value`.
   uint32_t RunLowerBound(uint32_t value);
 
-  // Calls `fn(uint64_t word, uint32_t first_value)` for the words of a bitset that hold the values
-  // [low, high], in order, with all other bits cleared, until one call returns false. Words start
-  // at any multiple of 8 and may be cut short at the end of a piece: bits that are not there are 0.
-  // Returns whether all returned true.
-  template <typename Fn>
-  bool ForEachWord(uint32_t low, uint32_t high, Fn&& fn);
-
-  // Calls `fn(first, last)` for the runs of a run container that meet [low, high], cut to it.
-  template <typename Fn>
-  bool ForEachStoredRun(uint32_t low, uint32_t high, Fn&& fn);
-
   bytes::ChainReader& reader_;
   ContainerKind kind_;
   uint64_t offset_;
@@ -90,33 +95,46 @@ class Container {
 // --- Implementation of the templates
 // ---------------------------------------------------------------------
 
+// Calls `fn(uint64_t word, uint32_t first_value, uint32_t bits)` for the bytes of a block as words
+// with all values outside of [low, high] cleared, until one call returns false; the last word may
+// have fewer than 64 bits. Returns whether all returned true.
 template <typename Fn>
-bool Container::ForEachWord(uint32_t low, uint32_t high, Fn&& fn) {
+bool ForEachWord(const uint8_t* block, size_t size, uint32_t first_value, uint32_t low,
+                 uint32_t high, Fn&& fn) {
+  for (uint32_t value = first_value; size > 0;) {
+    uint64_t word = 0;
+    uint32_t bits = 64;
+    if (size >= 8) {
+      word = bytes::LoadLittle<uint64_t>(block);
+    } else {
+      for (size_t i = 0; i < size; ++i) word |= uint64_t{block[i]} << (8 * i);
+      bits = static_cast<uint32_t>(8 * size);
+    }
+    if (value < low) word &= ~uint64_t{0} << (low - value);
+    if (high - value < 63) word &= ~uint64_t{0} >> (63 - (high - value));
+    if (!fn(word, value, bits)) return false;
+    value += bits;
+    block += bits / 8;
+    size -= bits / 8;
+  }
+  return true;
+}
+
+template <typename Fn>
+bool Container::ForEachValueBlock(uint32_t low, uint32_t high, Fn&& fn) {
+  const uint32_t begin = low == 0 ? 0 : ArrayLowerBound(low);
+  const uint32_t end = high == kContainerRows - 1 ? cardinality_ : ArrayLowerBound(high + 1);
+  return reader_.ForEachRecord<2>(offset_ + 2 * uint64_t{begin}, end - begin, fn);
+}
+
+template <typename Fn>
+bool Container::ForEachBitBlock(uint32_t low, uint32_t high, Fn&& fn) {
   const uint32_t first_byte = low / 8;
-  const uint32_t byte_count = high / 8 - first_byte + 1;
   uint32_t value = first_byte * 8;
-  return reader_.ForEachBlock(offset_ + first_byte, byte_count,
+  return reader_.ForEachBlock(offset_ + first_byte, high / 8 - first_byte + 1,
                               [&](const uint8_t* block, size_t size) {
-                                while (size > 0) {
-                                  uint64_t word;
-                                  uint32_t bits;
-                                  if (size >= 8) {
-                                    word = bytes::LoadLittle<uint64_t>(block);
-                                    bits = 64;
-                                  } else {
-                                    word = 0;
-                                    for (size_t i = 0; i < size; ++i)
-                                      word |= uint64_t{block[i]} << (8 * i);
-                                    bits = static_cast<uint32_t>(8 * size);
-                                  }
-                                  if (value < low) word &= ~uint64_t{0} << (low - value);
-                                  if (high - value < 63)
-                                    word &= ~uint64_t{0} >> (63 - (high - value));
-                                  if (!fn(word, value)) return false;
-                                  value += bits;
-                                  block += bits / 8;
-                                  size -= bits / 8;
-                                }
+                                if (!fn(block, size, value)) return false;
+                                value += static_cast<uint32_t>(8 * size);
                                 return true;
                               });
 }
@@ -166,18 +184,15 @@ bool Container::ForEachRun(uint32_t low, uint32_t high, Fn&& fn) {
   };
   bool all;
   if (kind_ == ContainerKind::kArray) {
-    const uint32_t begin = ArrayLowerBound(low);
-    const uint32_t end = ArrayLowerBound(high + 1);
-    all = reader_.ForEachRecord<2>(
-        offset_ + 2 * uint64_t{begin}, end - begin, [&](const uint8_t* values, size_t n) {
-          for (size_t i = 0; i < n; ++i) {
-            const uint32_t value = bytes::LoadLittle<uint16_t>(values + 2 * i);
-            if (!add(value, value)) return false;
-          }
-          return true;
-        });
+    all = ForEachValueBlock(low, high, [&](const uint8_t* values, size_t n) {
+      for (size_t i = 0; i < n; ++i) {
+        const uint32_t value = bytes::LoadLittle<uint16_t>(values + 2 * i);
+        if (!add(value, value)) return false;
+      }
+      return true;
+    });
   } else {
-    all = ForEachWord(low, high, [&](uint64_t word, uint32_t value) {
+    const auto add_word = [&](uint64_t word, uint32_t value, uint32_t) {
       while (word != 0) {
         const auto skip = static_cast<uint32_t>(std::countr_zero(word));
         const auto length = static_cast<uint32_t>(std::countr_one(word >> skip));
@@ -186,6 +201,9 @@ bool Container::ForEachRun(uint32_t low, uint32_t high, Fn&& fn) {
         word &= ~uint64_t{0} << (skip + length);
       }
       return true;
+    };
+    all = ForEachBitBlock(low, high, [&](const uint8_t* block, size_t size, uint32_t value) {
+      return ForEachWord(block, size, value, low, high, add_word);
     });
   }
   if (!all) return false;

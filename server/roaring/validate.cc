@@ -1,11 +1,10 @@
 #include "server/roaring/validate.h"
 
-#include <bit>
-
 #include "absl/strings/str_format.h"
 #include "server/bytes/chain_reader.h"
 #include "server/bytes/error.h"
 #include "server/bytes/reason.h"
+#include "server/roaring/kernels.h"
 
 namespace dv::roaring {
 
@@ -19,25 +18,19 @@ absl::Status Broken(absl::string_view reason, absl::string_view message,
   return Error(absl::StatusCode::kDataLoss, reason, message, details);
 }
 
-absl::Status CheckArray(ChainReader& reader, uint64_t offset, uint32_t cardinality) {
+absl::Status CheckArray(const Kernels& kernels, ChainReader& reader, uint64_t offset,
+                        uint32_t cardinality) {
   int32_t previous = -1;
   uint64_t at = offset;
   int32_t found = 0;
   const bool ascending =
       reader.ForEachRecord<2>(offset, cardinality, [&](const uint8_t* values, size_t count) {
-        const int32_t before = previous;
-        // First without a branch for each value; only a broken array is looked at again.
-        uint32_t bad = 0;
-        for (size_t i = 0; i < count; ++i) {
-          const int32_t value = LoadLittle<uint16_t>(values + 2 * i);
-          bad |= static_cast<uint32_t>(value <= previous);
-          previous = value;
-        }
-        if (bad == 0) {
+        if (LoadLittle<uint16_t>(values) > previous && kernels.is_ascending(values, count)) {
+          previous = LoadLittle<uint16_t>(values + 2 * (count - 1));
           at += 2 * count;
           return true;
         }
-        previous = before;
+        // Only a broken array is looked at again, for the place.
         for (;; values += 2, at += 2) {
           found = LoadLittle<uint16_t>(values);
           if (found <= previous) return false;
@@ -45,32 +38,28 @@ absl::Status CheckArray(ChainReader& reader, uint64_t offset, uint32_t cardinali
         }
       });
   if (ascending) return absl::OkStatus();
-  return Broken(
-      reason::kArrayNotAscending,
-      absl::StrFormat("value %d of an array container, at offset %d, follows %d: values must "
-                      "ascend, each once",
-                      found, at, previous),
-      {{"offset", at},
-       {"found", static_cast<uint64_t>(found)},
-       {"previous", static_cast<uint64_t>(previous)}});
+  return Broken(reason::kArrayNotAscending,
+                absl::StrFormat("value %d of an array container, at offset %d, follows %d: values "
+                                "must ascend, each once",
+                                found, at, previous),
+                {{"offset", at},
+                 {"found", static_cast<uint64_t>(found)},
+                 {"previous", static_cast<uint64_t>(previous)}});
 }
 
-absl::Status CheckBitset(ChainReader& reader, uint64_t offset, uint32_t cardinality) {
-  uint32_t set = 0;
-  reader.ForEachBlock(offset, kBitsetBytes, [&set](const uint8_t* block, size_t size) {
-    size_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-      set += static_cast<uint32_t>(std::popcount(LoadLittle<uint64_t>(block + i)));
-    }
-    for (; i < size; ++i) set += static_cast<uint32_t>(std::popcount(block[i]));
+absl::Status CheckBitset(const Kernels& kernels, ChainReader& reader, uint64_t offset,
+                         uint32_t cardinality) {
+  uint64_t set = 0;
+  reader.ForEachBlock(offset, kBitsetBytes, [&](const uint8_t* block, size_t size) {
+    set += kernels.pop_count(block, size);
     return true;
   });
   if (set == cardinality) return absl::OkStatus();
-  return Broken(
-      reason::kBitsetCardinalityMismatch,
-      absl::StrFormat("the bitset container at offset %d holds %d positions, its header says %d",
-                      offset, set, cardinality),
-      {{"offset", offset}, {"found", uint64_t{set}}, {"expected", uint64_t{cardinality}}});
+  return Broken(reason::kBitsetCardinalityMismatch,
+                absl::StrFormat("the bitset container at offset %d holds %d positions, its header "
+                                "says %d",
+                                offset, set, cardinality),
+                {{"offset", offset}, {"found", set}, {"expected", uint64_t{cardinality}}});
 }
 
 absl::Status CheckRuns(ChainReader& reader, uint64_t offset, uint32_t cardinality) {
@@ -124,6 +113,7 @@ absl::Status CheckRuns(ChainReader& reader, uint64_t offset, uint32_t cardinalit
 }  // namespace
 
 absl::Status Validate(const bytes::Chain& chain, const Index& index) {
+  const Kernels& kernels = ActiveKernels();
   ChainReader reader(chain);
   for (size_t i = 0; i < index.size(); ++i) {
     const uint64_t offset = index[i].offset();
@@ -131,10 +121,10 @@ absl::Status Validate(const bytes::Chain& chain, const Index& index) {
     absl::Status status;
     switch (index[i].kind()) {
       case ContainerKind::kArray:
-        status = CheckArray(reader, offset, cardinality);
+        status = CheckArray(kernels, reader, offset, cardinality);
         break;
       case ContainerKind::kBitset:
-        status = CheckBitset(reader, offset, cardinality);
+        status = CheckBitset(kernels, reader, offset, cardinality);
         break;
       case ContainerKind::kRun:
         status = CheckRuns(reader, offset, cardinality);
