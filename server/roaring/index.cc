@@ -25,6 +25,8 @@ constexpr uint32_t kCookieRuns = 12347;
 constexpr uint32_t kNoOffsetThreshold = 4;
 // A bucket is at least a key and an empty 32-bit bitmap.
 constexpr uint64_t kMinBucketBytes = 4 + 8;
+// Entries to begin with: small vectors take memory once.
+constexpr size_t kMinCapacity = 16;
 // Larger than every key of a container, which have 48 bits.
 constexpr uint64_t kSentinelKey = uint64_t{1} << 48;
 
@@ -423,7 +425,7 @@ void Index::Clear() {
 }
 
 void Index::Grow(size_t count) {
-  const size_t capacity = std::max(2 * capacity_, size_ + count + 1);
+  const size_t capacity = std::max({kMinCapacity, 2 * capacity_, size_ + count + 1});
   std::unique_ptr<ContainerEntry[]> entries(new ContainerEntry[capacity]);
   std::copy(entries_.get(), entries_.get() + size_, entries.get());
   entries_ = std::move(entries);

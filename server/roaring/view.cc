@@ -31,28 +31,30 @@ std::optional<uint64_t> View::Last() const {
   return index_[i].key << 16 | Container(reader, index_, i).Last();
 }
 
-bool View::Contains(uint64_t position) const {
-  bytes::ChainReader reader(chain_);
+bool View::Contains(uint64_t position, Hint& hint) const {
   const uint64_t key = position >> 16;
-  const size_t i = index_.LowerBound(key);
+  const size_t i = index_.LowerBound(key, hint.container_);
+  hint.container_ = i;
   if (i == index_.size() || index_[i].key != key) return false;
+  bytes::ChainReader reader(chain_);
   return Container(reader, index_, i).Contains(position & 0xFFFF);
 }
 
-uint64_t View::Rank(uint64_t position) const {
+uint64_t View::Rank(uint64_t position, Hint& hint) const {
   const uint64_t key = position >> 16;
-  const size_t i = index_.LowerBound(key);
+  const size_t i = index_.LowerBound(key, hint.container_);
+  hint.container_ = i;
   if (i == index_.size()) return cardinality();
   if (index_[i].key != key) return index_[i].rank;
   bytes::ChainReader reader(chain_);
   return index_[i].rank + Container(reader, index_, i).Rank(position & 0xFFFF);
 }
 
-uint64_t View::Count(const Range& range) const {
+uint64_t View::Count(const Range& range, Hint& hint) const {
   if (range.empty()) return 0;
-  const uint64_t below = Rank(range.first);
+  const uint64_t below = Rank(range.first, hint);
   if (range.last == std::numeric_limits<uint64_t>::max()) return cardinality() - below;
-  return Rank(range.last + 1) - below;
+  return Rank(range.last + 1, hint) - below;
 }
 
 }  // namespace dv::roaring

@@ -20,6 +20,14 @@ namespace dv::roaring {
 // is valid while it exists. Immutable, and safe to read from several threads.
 class View {
  public:
+  // A place in the index from which a search starts. For many questions in a row: those in
+  // ascending order then cost no search, and others are right too.
+  class Hint {
+   private:
+    friend class View;
+    size_t container_ = 0;
+  };
+
   // An empty bitmap.
   View() = default;
 
@@ -40,14 +48,28 @@ class View {
   std::optional<uint64_t> Last() const;
 
   // Whether `position` is in the bitmap.
-  bool Contains(uint64_t position) const;
+  bool Contains(uint64_t position) const {
+    Hint hint;
+    return Contains(position, hint);
+  }
 
   // Number of positions below `position`.
-  uint64_t Rank(uint64_t position) const;
+  uint64_t Rank(uint64_t position) const {
+    Hint hint;
+    return Rank(position, hint);
+  }
 
   // Number of positions in `range`. Nothing is expanded: at most the two containers at its ends are
   // read.
-  uint64_t Count(const Range& range) const;
+  uint64_t Count(const Range& range) const {
+    Hint hint;
+    return Count(range, hint);
+  }
+
+  // Contains(), Rank() and Count() for one of many questions.
+  bool Contains(uint64_t position, Hint& hint) const;
+  uint64_t Rank(uint64_t position, Hint& hint) const;
+  uint64_t Count(const Range& range, Hint& hint) const;
 
   const bytes::Chain& chain() const { return chain_; }
   const Index& index() const { return index_; }

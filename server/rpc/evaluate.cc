@@ -44,8 +44,9 @@ pb::CheckAnswer Check(const roaring::View& view, absl::Span<const uint64_t> posi
   std::string& bits = *answer.mutable_deleted();
   bits.resize((positions.size() + 7) / 8, '\0');
   uint64_t deleted = 0;
+  roaring::View::Hint hint;
   for (size_t i = 0; i < positions.size(); ++i) {
-    if (!view.Contains(positions[i])) continue;
+    if (!view.Contains(positions[i], hint)) continue;
     bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
     ++deleted;
   }
@@ -60,10 +61,11 @@ pb::CountAnswer Count(const roaring::View& view,
                       int first, int end) {
   pb::CountAnswer answer;
   answer.mutable_counts()->Reserve(end - first);
+  roaring::View::Hint hint;
   for (int i = first; i < end; ++i) {
     const pb::PositionRange& range = ranges[i];
-    answer.add_counts(view.Count(roaring::Range::HalfOpen(
-        range.start(), range.has_end() ? std::optional<uint64_t>(range.end()) : std::nullopt)));
+    const auto range_end = range.has_end() ? std::optional<uint64_t>(range.end()) : std::nullopt;
+    answer.add_counts(view.Count(roaring::Range::HalfOpen(range.start(), range_end), hint));
   }
   answer.set_first_index(static_cast<uint64_t>(first));
   return answer;
@@ -74,9 +76,10 @@ pb::Histogram MakeHistogram(const roaring::View& view, const HistogramSpec& spec
   histogram.set_row_count(spec.row_count);
   histogram.mutable_counts()->Reserve(static_cast<int>(spec.bucket_count));
   uint64_t below_start = 0;
+  roaring::View::Hint hint;
   for (uint32_t i = 1; i <= spec.bucket_count; ++i) {
     const uint64_t end = absl::Uint128Low64(absl::uint128(spec.row_count) * i / spec.bucket_count);
-    const uint64_t below_end = view.Rank(end);
+    const uint64_t below_end = view.Rank(end, hint);
     histogram.add_counts(below_end - below_start);
     below_start = below_end;
   }
