@@ -147,7 +147,8 @@ struct CommandLine {
   bool read_flag = false;
 };
 
-constexpr char kSourceFooter[] = R"(
+constexpr char kSourceFooter[] =
+    R"(
 Global options such as --server go before or after the command; see dv --help.
 )";
 
@@ -156,9 +157,9 @@ void AddDescribe(CLI::App* app, CommandLine* line) {
   AddSource(command, &line->options);
   AddHistogram(command, &line->options);
   command->callback([line] { line->options.command = Command::kDescribe; });
-  command->footer(absl::StrCat(R"(
-Prints cardinality, first and last position, layout, containers, and what was checked. Every vector is checked in
-full before anything is printed.
+  command->footer(absl::StrCat(
+      R"(Prints cardinality, first and last position, layout, containers, and what was checked.
+Every vector is checked in full before anything is printed.
 
 Examples:
   dv describe vector.bin
@@ -166,7 +167,7 @@ Examples:
   dv describe vector.bin --row-count=1000000 --histogram=10
   dv describe s3://bucket/table/data.puffin --offset=4 --length=50
 )",
-                               kSourceFooter));
+      kSourceFooter));
 }
 
 void AddRead(CLI::App* app, CommandLine* line) {
@@ -178,8 +179,7 @@ void AddRead(CLI::App* app, CommandLine* line) {
                    "Write to this file instead of standard output")
       ->type_name("FILE");
   command->callback([line] { line->options.command = Command::kRead; });
-  command->footer(absl::StrCat(R"(
-Text by encoding:
+  command->footer(absl::StrCat(R"(Text by encoding:
   positions  a position a line
   runs       START LENGTH
   mask       FIRST_ROW BITS, up to 64 rows a line, lowest row first; needs --mask and --end
@@ -202,7 +202,8 @@ void AddCheck(CLI::App* app, CommandLine* line) {
   Options* options = &line->options;
   AddParsed(command, "POSITION", "", "Positions to check, in any order", ParseUint64,
             [options](uint64_t position) { options->positions.push_back(position); })
-      ->expected(-1);
+      ->expected(1, CLI::detail::expected_max_vector_size)
+      ->allow_extra_args();
   command
       ->add_option("--positions-from", options->positions_from,
                    "Read positions, separated by white space, from this file; - for standard "
@@ -210,8 +211,9 @@ void AddCheck(CLI::App* app, CommandLine* line) {
       ->type_name("FILE");
   command->add_flag("--all", options->all, "Print live positions too, each with its state");
   command->callback([line] { line->options.command = Command::kCheck; });
-  command->footer(absl::StrCat(R"(
-Prints the deleted ones, one a line, in the order in which they were given; with --all each position and `deleted` or `live`.
+  command->footer(absl::StrCat(
+      R"(Prints the deleted ones, one a line, in the order in which they were given; with --all each
+position and `deleted` or `live`.
 With --output=json: CheckPositionsResponse, one for each 100,000 positions.
 
 Examples:
@@ -219,7 +221,7 @@ Examples:
   dv check vector.bin 1 2 3 --all
   dv check vector.bin --positions-from=rows.txt
 )",
-                               kSourceFooter));
+      kSourceFooter));
 }
 
 void AddCount(CLI::App* app, CommandLine* line) {
@@ -230,17 +232,18 @@ void AddCount(CLI::App* app, CommandLine* line) {
             "Ranges START:END, END exclusive; START: to the end. Default: all positions",
             ParseRange,
             [options](const pb::PositionRange& range) { options->ranges.push_back(range); })
-      ->expected(-1);
+      ->expected(1, CLI::detail::expected_max_vector_size)
+      ->allow_extra_args();
   command->callback([line] { line->options.command = Command::kCount; });
-  command->footer(absl::StrCat(R"(
-Prints RANGE COUNT, a line for each range, in the order in which they were given.
+  command->footer(absl::StrCat(
+      R"(Prints RANGE COUNT, a line for each range, in the order in which they were given.
 With --output=json: one CountPositionsResponse.
 
 Examples:
   dv count vector.bin
   dv count vector.bin 0:1000 1000:
 )",
-                               kSourceFooter));
+      kSourceFooter));
 }
 
 void AddScan(CLI::App* app, CommandLine* line) {
@@ -268,9 +271,9 @@ void AddScan(CLI::App* app, CommandLine* line) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddHistogram(command, options);
   command->callback([line] { line->options.command = Command::kScan; });
-  command->footer(absl::StrCat(R"(
-All is asked of every vector. Each line starts with its source and a colon, as grep does; lines of different vectors come as the
-answers come:
+  command->footer(absl::StrCat(
+      R"(All is asked of every vector. Each line starts with its source and a colon, as with grep; lines of
+different vectors come as the answers come:
   a.bin: cardinality 3, first 1, last 5, iceberg, frame64, 46 bytes
   a.bin: position 1
   a.bin: run 1 3
@@ -279,15 +282,16 @@ answers come:
   a.bin: check 5 deleted
   a.bin: rows 0:100 3                    (of --histogram)
 With --output=json: one ScanResponse a line, with "source" and, for queries, "query" added.
-A vector that fails is told on standard error; the others are answered all the same, and the exit status is 1.
-Files above 1 MiB are sent in pieces and are never wholly in memory. --offset and --length go with a single source only.
+A vector that fails is told on standard error; the others are answered all the same, and the exit
+status is 1. Files above 1 MiB are sent in pieces and are never wholly in memory. --offset and
+--length go with a single source only.
 
 Examples:
   dv scan a.bin b.bin
   dv scan a.bin b.bin --count=0:1000 --count=1000: --check=5
   dv scan *.bin --read --limit=10
 )",
-                               kSourceFooter));
+      kSourceFooter));
 }
 
 void AddHealth(CLI::App* app, CommandLine* line) {
@@ -297,8 +301,7 @@ void AddHealth(CLI::App* app, CommandLine* line) {
                    "Full name of a service (default: the whole server)")
       ->type_name("NAME");
   command->callback([line] { line->options.command = Command::kHealth; });
-  command->footer(absl::StrCat(R"(
-Prints the state; the exit status is 0 only if it is SERVING.
+  command->footer(absl::StrCat(R"(Prints the state; the exit status is 0 only if it is SERVING.
 
 Examples:
   dv health
@@ -441,10 +444,10 @@ ParsedOptions ParseOptions(int argc, const char* const* argv) {
   AddCount(&app, &line);
   AddScan(&app, &line);
   AddHealth(&app, &line);
-  app.footer(R"(
-A source is a file, - for standard input, or a URI such as s3://bucket/key, which the server reads itself.
-JSON is that of the messages of the contract, as grpcurl prints them: 64-bit numbers are strings, bytes are base64,
-fields without a value are there. One object a line.
+  app.footer(
+      R"(A source is a file, - for standard input, or a URI such as s3://bucket/key, which the server reads.
+JSON is that of the messages of the contract, as grpcurl prints them: 64-bit numbers are strings,
+bytes are base64. Fields that are 0 or empty are there too. One object a line.
 Errors go to standard error with the status code and the reason.
 
 Exit status: 0 all is well, 1 something failed, 2 wrong usage.
@@ -471,6 +474,10 @@ Examples:
   } catch (const CLI::CallForVersion& version) {
     result.output = absl::StrCat(version.what(), "\n");
   } catch (const CLI::ParseError& error) {
+    const std::vector<std::string> rest = app.remaining();
+    if (app.get_subcommands().empty() && !rest.empty()) {
+      return Usage(app, absl::StrCat("\"", rest.front(), "\" is neither a command nor an option"));
+    }
     return Usage(app, error.what());
   }
   return result;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "client/cli/numbers.h"
 #include "google/protobuf/stubs/common.h"
