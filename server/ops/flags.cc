@@ -22,8 +22,10 @@ ABSL_FLAG(std::string, listen, "127.0.0.1:50051",
           "something that has both");
 ABSL_FLAG(std::string, address_file, "",
           "File to write the addresses to, one a line, once they are served");
-ABSL_FLAG(std::string, socket_mode, "0666",
-          "Permissions of Unix sockets, in octal. To connect, a client needs the right to write");
+ABSL_FLAG(std::string, socket_mode, "0600",
+          "Permissions of Unix sockets, in octal. A client needs the right to write: 0660 lets the "
+          "group of the server "
+          "connect, 0666 everybody on this machine");
 ABSL_FLAG(int64_t, max_message_bytes, 64 << 20,
           "Largest request in bytes. Clients have a limit of their own for what they send");
 ABSL_FLAG(uint64_t, max_message_fields, dv::rpc::Limits().max_message_fields,
@@ -42,7 +44,6 @@ ABSL_FLAG(
 ABSL_FLAG(int32_t, max_concurrent_streams, 1000,
           "Calls that one connection may have at a time; further ones wait at the client");
 ABSL_FLAG(int32_t, worker_threads, 0, "Threads for long work; 0 takes one for each processor");
-ABSL_FLAG(bool, reflection, true, "Answer clients that ask for the contract, such as grpcurl");
 ABSL_FLAG(std::string, log_level, "info",
           "How much to log to standard error: debug, info, warn, error or off");
 ABSL_FLAG(absl::Duration, shutdown_grace, absl::Seconds(10),
@@ -54,7 +55,7 @@ namespace dv::ops {
 namespace {
 
 // The flags in the order in which --help shows them.
-constexpr std::array<absl::string_view, 15> kFlags = {
+constexpr std::array<absl::string_view, 14> kFlags = {
     "listen",
     "address_file",
     "socket_mode",
@@ -67,7 +68,6 @@ constexpr std::array<absl::string_view, 15> kFlags = {
     "max_pending_bytes",
     "max_concurrent_streams",
     "worker_threads",
-    "reflection",
     "log_level",
     "shutdown_grace",
 };
@@ -196,7 +196,6 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, char** argv) {
   line.server.max_message_bytes = static_cast<int>(message_bytes);
   line.server.max_concurrent_streams = absl::GetFlag(FLAGS_max_concurrent_streams);
   line.server.worker_threads = absl::GetFlag(FLAGS_worker_threads);
-  line.server.reflection = absl::GetFlag(FLAGS_reflection);
   rpc::Limits& limits = line.server.limits;
   limits.max_message_fields = absl::GetFlag(FLAGS_max_message_fields);
   limits.max_vector_bytes = absl::GetFlag(FLAGS_max_vector_bytes);

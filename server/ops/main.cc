@@ -1,5 +1,6 @@
 // dv-server: the deletion vector service as a process.
 
+#include <grpc/grpc.h>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -67,6 +68,8 @@ int Main(int argc, char** argv) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
+  // Held to the end of the process: who lets go of gRPC last may wait 10 s for its poller.
+  grpc_init();
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(line->server);
   if (!server.ok()) return Fail(server.status());
   if (!line->address_file.empty()) {

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "deletionvector/v1/reason.pb.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace dv::ops {
@@ -31,17 +32,16 @@ constexpr int kReadChunkBytes = 64 << 10;
 // A client may ping this often, with calls or without.
 constexpr int kMinPingIntervalMs = 10'000;
 
-// gRPC's plugins are global.
-void InstallPlugins(bool reflection) {
+// Health checks, and reflection for clients that ask for the contract. Both are global to gRPC.
+void InstallPlugins() {
   grpc::EnableDefaultHealthCheckService(true);
-  static bool installed = false;
-  if (reflection && !installed) {
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    installed = true;
-    // gRPC serves health without the generated code; naming it keeps its description in the
-    // program, for reflection.
-    grpc::health::v1::HealthCheckRequest::descriptor();
-  }
+  // Does nothing when called again. Called, although the library does so itself, lest a linker drop
+  // it.
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // gRPC serves health without the generated code, and reasons travel as text; naming them keeps
+  // their descriptions in the program, for reflection.
+  grpc::health::v1::HealthCheckRequest::descriptor();
+  deletionvector::v1::Reason_descriptor();
 }
 
 void AddArguments(const ServerOptions& options, grpc::ServerBuilder& builder) {
@@ -87,7 +87,7 @@ Server::Server(const ServerOptions& options, int worker_threads)
 Server::~Server() { Stop(absl::ZeroDuration()); }
 
 absl::Status Server::Listen(const ServerOptions& options) {
-  InstallPlugins(options.reflection);
+  InstallPlugins();
   grpc::ServerBuilder builder;
   AddArguments(options, builder);
   builder.RegisterService(&service_);
@@ -98,7 +98,10 @@ absl::Status Server::Listen(const ServerOptions& options) {
     builder.AddListeningPort(options.listen[i].ToString(), grpc::InsecureServerCredentials(),
                              &ports[i]);
   }
+  // Nobody connects to a socket before it has the permissions that it is to have.
+  const mode_t old_mask = umask(0177);
   server_ = builder.BuildAndStart();
+  umask(old_mask);
   if (server_ == nullptr) {
     for (size_t i = 0; i < ports.size(); ++i) {
       if (ports[i] > 0) continue;

@@ -26,15 +26,13 @@ inline constexpr char kServiceName[] = "deletionvector.v1.DeletionVectorService"
 struct ServerOptions {
   std::vector<Address> listen;
   // Permissions of Unix sockets.
-  uint32_t socket_mode = 0666;
+  uint32_t socket_mode = 0600;
   // Bytes of one request.
   int max_message_bytes = 64 << 20;
   // Calls at a time on one connection.
   int max_concurrent_streams = 1000;
   // Threads for long work; 0: one for each processor.
   int worker_threads = 0;
-  // Whether clients may ask the server for its contract.
-  bool reflection = true;
   rpc::Limits limits;
 };
 

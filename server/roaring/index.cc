@@ -292,7 +292,8 @@ class IndexBuilder {
       previous = key;
       if constexpr (kHasOffsets) {
         const uint32_t offset = headers.Offset(i);
-        if (offset != pos - start) return OffsetInconsistent(i, offset, pos, start);
+        if (offset != pos - start)
+          return OffsetInconsistent(start, i, offset, pos, kHasRuns, count);
       }
       ContainerKind kind;
       uint64_t size;
@@ -364,28 +365,33 @@ class IndexBuilder {
         {{"offset", pos_ + 4}, {"found", uint64_t{count}}, {"expected", "at most 65536"}});
   }
 
-  absl::Status ContainerKeyNotAscending(uint64_t start, uint32_t i, int32_t key, int32_t previous,
-                                        bool has_runs, uint32_t count) const {
-    const uint64_t descriptions = start + (has_runs ? 4 + (count + 7) / 8 : 8);
-    const uint64_t offset = descriptions + 4 * uint64_t{i};
-    return Broken(
-        reason::kContainerKeysNotAscending,
-        absl::StrFormat(
-            "container key %d at offset %d follows %d: container keys must ascend, each once", key,
-            offset, previous),
-        {{"offset", offset},
-         {"found", static_cast<uint64_t>(key)},
-         {"previous", static_cast<uint64_t>(previous)}});
+  // Where the descriptive header of the 32-bit bitmap at `start` begins.
+  static uint64_t Descriptions(uint64_t start, bool has_runs, uint32_t count) {
+    return start + (has_runs ? 4 + (count + 7) / 8 : 8);
   }
 
-  absl::Status OffsetInconsistent(uint32_t i, uint32_t found, uint64_t pos, uint64_t start) const {
-    return Broken(
-        reason::kOffsetsInconsistent,
-        absl::StrFormat(
-            "entry %d of the offset header of the 32-bit bitmap at offset %d says %d, but "
-            "container %d is at %d (offset %d)",
-            i, start, found, i, pos - start, pos),
-        {{"offset", pos}, {"found", uint64_t{found}}, {"expected", pos - start}});
+  absl::Status ContainerKeyNotAscending(uint64_t start, uint32_t i, int32_t key, int32_t previous,
+                                        bool has_runs, uint32_t count) const {
+    const uint64_t offset = Descriptions(start, has_runs, count) + 4 * uint64_t{i};
+    return Broken(reason::kContainerKeysNotAscending,
+                  absl::StrFormat("container key %d at offset %d follows %d: container keys must "
+                                  "ascend, each once",
+                                  key, offset, previous),
+                  {{"offset", offset},
+                   {"found", static_cast<uint64_t>(key)},
+                   {"previous", static_cast<uint64_t>(previous)}});
+  }
+
+  absl::Status OffsetInconsistent(uint64_t start, uint32_t i, uint32_t found, uint64_t pos,
+                                  bool has_runs, uint32_t count) const {
+    const uint64_t offset =
+        Descriptions(start, has_runs, count) + 4 * uint64_t{count} + 4 * uint64_t{i};
+    return Broken(reason::kOffsetsInconsistent,
+                  absl::StrFormat("entry %d of the offset header, at offset %d, says that its "
+                                  "container is %d bytes into the 32-bit bitmap, but it is at %d "
+                                  "(offset %d)",
+                                  i, offset, found, pos - start, pos),
+                  {{"offset", offset}, {"found", uint64_t{found}}, {"expected", pos - start}});
   }
 
   absl::Status RunContainerEmpty(uint64_t pos) const {

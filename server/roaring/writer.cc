@@ -165,7 +165,9 @@ RoaringCursor::Part RoaringCursor::Next(size_t max_bytes, uint64_t max_positions
     Container container(reader, index, slice->i);
     const uint64_t room = max_positions - part.position_count;
     Planned planned;
-    if (slice->whole() && container.cardinality() <= room) {
+    // A run container may be larger than the bitset it stands for.
+    if (slice->whole() && container.cardinality() <= room &&
+        container.ContentBytes() <= kBitsetBytes) {
       planned =
           Planned{slice->base >> 16,        container.kind(),           container.cardinality(),
                   container.ContentBytes(), container.content_offset(), {}};

@@ -92,14 +92,6 @@ absl::Status CheckDelta(const pb::DeletionVector& vector, absl::string_view path
     return FieldInvalid(Path(path, "delta.storage_type"), absl::StrCat("\"", type, "\""),
                         "u, p or i");
   }
-  if (delta.path_or_inline_dv().empty()) {
-    return FieldRequired(Path(path, "delta.path_or_inline_dv"),
-                         "it says where the vector is, or what it is");
-  }
-  if (type == "u" && delta.table_root().empty()) {
-    return FieldRequired(Path(path, "delta.table_root"),
-                         "the path of storage type u is relative to it");
-  }
   absl::Status status = CheckNotNegative(Path(path, "delta.offset"), delta.offset());
   if (status.ok()) {
     status = CheckNotNegative(Path(path, "delta.size_in_bytes"), delta.size_in_bytes());

@@ -19,7 +19,7 @@ class VectorsTest(unittest.TestCase):
                 self.assertEqual(vectors.frame(vectors.pack(positions)), blob)
 
     def test_round_trip(self):
-        for seed in range(6):
+        for seed in range(3):
             positions = vectors.decode_frame(vectors.random_vector(random.Random(seed)))
             self.assertEqual(vectors.decode64(vectors.pack(positions)), positions)
 

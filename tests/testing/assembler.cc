@@ -125,9 +125,11 @@ std::string Bitmap32::Bytes() const {
     out += Le16(container.key) + Le16(container.cardinality_minus_one);
   }
   if (WritesOffsetHeader()) {
+    size_t offset = PayloadOffset(0);
     for (size_t i = 0; i < containers.size(); ++i) {
       const auto given = offsets.find(i);
-      out += Le32(given == offsets.end() ? PayloadOffset(i) : given->second);
+      out += Le32(given == offsets.end() ? offset : given->second);
+      offset += containers[i].payload.size();
     }
   }
   for (const Container& container : containers) out += container.payload;

@@ -50,13 +50,13 @@ std::vector<BugVector> BugVectors() {
           "A3",
           FromBase64("AAAAONHTOWQCAAAAAAAAAAAAAAA6MAAAAQAAAAAAAAAQAAAAAQAAAAAAOjAAAAEAAAAAAAAAEAAA"
                      "AAIA44Fk4Q=="),
-          reason::kKeysNotAscending, 36),
+          reason::kKeysNotAscending, 38),
       // Keys 1, then 0.
       Broken(
           "A4",
           FromBase64("AAAAONHTOWQCAAAAAAAAAAEAAAA6MAAAAQAAAAAAAAAQAAAAAQAAAAAAOjAAAAEAAAAAAAAAEAAA"
                      "AAIAyalcgw=="),
-          reason::kKeysNotAscending, 36),
+          reason::kKeysNotAscending, 38),
       // A key so high that readers which fill the gaps below it run out of memory.
       Valid("A5", FromBase64("AAAAItHTOWQBAAAAAAAAAP7//386MAAAAQAAAAAAAAAQAAAAAAAtSUY6"), 1,
             9223372028264841216, 9223372028264841216),

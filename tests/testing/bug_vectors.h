@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct BugVector {
   std::optional<uint64_t> first;
   std::optional<uint64_t> last;
 };
+
+// For messages of GoogleTest.
+inline void PrintTo(const BugVector& vector, std::ostream* os) { *os << vector.sample.name; }
 
 // Returns all of them, read by Iceberg's rules unless the name says otherwise.
 std::vector<BugVector> BugVectors();

@@ -93,20 +93,6 @@ class Reader {
     const size_t header = at_;
     if (left() < 4 * count) return Fail("TRUNCATED", at_);
     at_ += static_cast<size_t>(4 * count);
-    std::vector<Found> here;
-    for (size_t i = 0; i < count; ++i) {
-      const uint64_t key = Number(header + 4 * i, 2);
-      if (i > 0 && key <= Number(header + 4 * (i - 1), 2)) {
-        return Fail("CONTAINER_KEYS_NOT_ASCENDING", header + 4 * i);
-      }
-      Found found;
-      found.first_position = first_position + (key << 16);
-      found.cardinality = static_cast<uint32_t>(Number(header + 4 * i + 2, 2)) + 1;
-      found.kind = found.cardinality <= 4096 ? Found::kArray : Found::kBitset;
-      if (with_runs && (Number(flags + i / 8, 1) >> (i % 8) & 1) != 0) found.kind = Found::kRun;
-      here.push_back(found);
-    }
-
     const size_t offsets = at_;
     const bool with_offsets = !with_runs || count >= 4;
     if (with_offsets) {
@@ -114,21 +100,30 @@ class Reader {
       at_ += static_cast<size_t>(4 * count);
     }
     for (size_t i = 0; i < count; ++i) {
+      const uint64_t key = Number(header + 4 * i, 2);
+      if (i > 0 && key <= Number(header + 4 * (i - 1), 2)) {
+        return Fail("CONTAINER_KEYS_NOT_ASCENDING", header + 4 * i);
+      }
       if (with_offsets && Number(offsets + 4 * i, 4) != at_ - start) {
         return Fail("OFFSETS_INCONSISTENT", offsets + 4 * i);
       }
-      here[i].offset = at_;
+      Found found;
+      found.first_position = first_position + (key << 16);
+      found.cardinality = static_cast<uint32_t>(Number(header + 4 * i + 2, 2)) + 1;
+      found.kind = found.cardinality <= 4096 ? Found::kArray : Found::kBitset;
+      if (with_runs && (Number(flags + i / 8, 1) >> (i % 8) & 1) != 0) found.kind = Found::kRun;
+      found.offset = at_;
       size_t size = 8192;
-      if (here[i].kind == Found::kArray) size = 2 * here[i].cardinality;
-      if (here[i].kind == Found::kRun) {
+      if (found.kind == Found::kArray) size = 2 * found.cardinality;
+      if (found.kind == Found::kRun) {
         if (left() < 2) return Fail("TRUNCATED", at_);
         size = 2 + 4 * static_cast<size_t>(Number(at_, 2));
         if (size == 2) return Fail("RUN_CONTAINER_EMPTY", at_);
       }
       if (left() < size) return Fail("TRUNCATED", at_);
       at_ += size;
+      found_.push_back(found);
     }
-    found_.insert(found_.end(), here.begin(), here.end());
     return true;
   }
 
@@ -174,11 +169,11 @@ class Reader {
       const size_t at = found.offset + 2 + 4 * i;
       const uint64_t start = Number(at, 2);
       const uint64_t last = start + Number(at + 2, 2);
-      if (last > 65535) return Fail("RUN_OUT_OF_RANGE", at);
       if (previous_last.has_value() && start <= *previous_last) return Fail("RUNS_OVERLAP", at);
       if (previous_last.has_value() && start == *previous_last + 1) {
         return Fail("RUNS_ADJACENT", at);
       }
+      if (last > 65535) return Fail("RUN_OUT_OF_RANGE", at);
       previous_last = last;
       sum += last - start + 1;
       result_.positions.Append(found.first_position + start, found.first_position + last);
