@@ -1,5 +1,5 @@
-// What a vector costs: nothing is allocated for it but its index. The operators that all of C++ allocates with are
-// replaced in this program, and counted.
+// What a vector costs: nothing is allocated for it but its index. The operators that all of C++
+// allocates with are replaced in this program, and counted.
 
 #include <gtest/gtest.h>
 
