@@ -26,7 +26,7 @@ constexpr uint32_t kNoOffsetThreshold = 4;
 // A bucket is at least a key and an empty 32-bit bitmap.
 constexpr uint64_t kMinBucketBytes = 4 + 8;
 // Entries to begin with: small vectors take memory once.
-constexpr size_t kMinCapacity = 16;
+constexpr size_t kMinCapacity = 8;
 // Larger than every key of a container, which have 48 bits.
 constexpr uint64_t kSentinelKey = uint64_t{1} << 48;
 

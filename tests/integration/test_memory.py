@@ -60,14 +60,20 @@ class Memory(unittest.TestCase):
         self.assertLess(grown, bound + 6 * MIB, f"{grown} bytes for {payload}")
         return summary
 
-    def test_open_vectors_cost_their_bytes(self):
+    def test_large_vectors(self):
         with Server("--max_open_bytes=1073741824") as server:
             channel, stub = connect(server.address, ("grpc.max_send_message_length", -1))
             with channel:
                 self.grow(server, stub, 120, bitsets(400), 400)
-                self.grow(server, stub, 4000, bitsets(3), 3)
+
+    def test_vectors_that_are_just_not_copied(self):
+        with Server("--max_open_bytes=1073741824") as server:
+            channel, stub = connect(server.address)
+            with channel:
+                self.grow(server, stub, 8000, bitsets(3), 3)
 
     def test_small_vectors(self):
+        """Here what the server notes of each vector, its id and its summary, begins to show."""
         with Server("--max_open_vectors=100000") as server:
             channel, stub = connect(server.address)
             with channel:
