@@ -34,15 +34,19 @@ void Chain::AppendRange(const Chain& other, uint64_t offset, uint64_t length) {
   assert(offset <= other.size() && length <= other.size() - offset);
   if (length == 0) return;
   const uint64_t end = offset + length;
-  for (size_t i = other.FindPiece(offset); i < other.pieces_.size(); ++i) {
-    const Piece& piece = other.pieces_[i];
+  // By index and by value, since `other` may be this chain, whose lists move when they grow.
+  const size_t piece_count = other.pieces_.size();
+  const size_t owner_count = other.owners_.size();
+  for (size_t i = other.FindPiece(offset); i < piece_count; ++i) {
+    const Piece piece = other.pieces_[i];
     if (piece.begin >= end) break;
     const uint64_t from = std::max(piece.begin, offset);
     const uint64_t to = std::min(piece.end, end);
     Append(Span(piece.data + (from - piece.begin), static_cast<size_t>(to - from)), nullptr);
   }
-  for (const std::shared_ptr<const void>& owner : other.owners_) {
-    if (owners_.empty() || owners_.back() != owner) owners_.push_back(owner);
+  for (size_t i = 0; i < owner_count; ++i) {
+    std::shared_ptr<const void> owner = other.owners_[i];
+    if (owners_.empty() || owners_.back() != owner) owners_.push_back(std::move(owner));
   }
 }
 

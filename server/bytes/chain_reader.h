@@ -84,7 +84,7 @@ class ChainReader {
  private:
   uint8_t Byte(uint64_t offset) {
     if (offset < begin_ || offset >= end_) Seek(offset);
-    return data_[offset - begin_];
+    return data_[offset - begin_];  // NOLINT(clang-analyzer-core.NullDereference): Seek() set it.
   }
 
   void Seek(uint64_t offset) {

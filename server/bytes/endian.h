@@ -22,6 +22,7 @@ inline T ReverseBytes(T value) {
 template <typename T>
 inline T LoadLittle(const uint8_t* p) {
   T value;
+  // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): `p` is never null.
   std::memcpy(&value, p, sizeof(T));
   if constexpr (std::endian::native == std::endian::big) value = ReverseBytes(value);
   return value;

@@ -1,5 +1,6 @@
 #include "server/format/frame.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "server/bytes/error.h"
 #include "server/bytes/reason.h"
 #include "server/format/layout.h"
+#include "server/format/magic.h"
 
 namespace dv::format {
 namespace {
@@ -46,11 +48,11 @@ absl::StatusOr<FrameContent> ReadFrame(const bytes::Chain& chain) {
   }
   uint8_t head[8];
   chain.CopyTo(0, sizeof(head), head);
-  const Layout layout = DetectLayout(chain);
+  const bool has_magic = std::equal(kDvMagic.begin(), kDvMagic.end(), head + 4);
   const uint64_t length = bytes::LoadBig<uint32_t>(head);
   if (length > 0x7FFFFFFF || length + kFrameOverhead != size) {
     // Without the magic either, this is not a frame of another size but no frame.
-    if (layout != Layout::kFrame64) return NoMagic(head, layout);
+    if (!has_magic) return NoMagic(head, DetectLayout(chain));
     const uint64_t needed = length + kFrameOverhead;
     return Error(
         absl::StatusCode::kFailedPrecondition, reason::kFrameLengthMismatch,
@@ -76,7 +78,7 @@ absl::StatusOr<FrameContent> ReadFrame(const bytes::Chain& chain) {
             size - 4, found, 4, size - 5, expected),
         {{"offset", size - 4}, {"found", found}, {"expected", expected}});
   }
-  if (layout != Layout::kFrame64) return NoMagic(head, layout);
+  if (!has_magic) return NoMagic(head, DetectLayout(chain));
   return FrameContent{8, size - 4};
 }
 

@@ -144,7 +144,7 @@ absl::Status CheckNumbers(const CommandLine& line) {
       {"max_pending_bytes", limits.max_pending_bytes},
   }};
   for (const auto& [flag, value] : positive) {
-    const absl::Status status = CheckPositive(flag, value);
+    absl::Status status = CheckPositive(flag, value);
     if (!status.ok()) return status;
   }
   if (line.server.max_concurrent_streams < 1) {

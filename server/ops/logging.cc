@@ -1,5 +1,6 @@
 #include "server/ops/logging.h"
 
+#include <google/protobuf/stubs/common.h>
 #include <grpc/support/log.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -10,6 +11,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+#include <google/protobuf/stubs/logging.h>
+#endif
 
 namespace dv::ops {
 namespace {
@@ -47,6 +51,15 @@ void LogForGrpc(gpr_log_func_args* args) {
               args->line, args->message);
 }
 
+// Newer Protocol Buffers log through Abseil, and less.
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+// What the parser says of messages is told to the callers who sent them; it must not fill the log.
+void LogForProtobuf(google::protobuf::LogLevel, const char* file, int line,
+                    const std::string& message) {
+  spdlog::debug("protobuf {}:{}: {}", file, line, message);
+}
+#endif
+
 }  // namespace
 
 absl::Status StartLogging(absl::string_view level) {
@@ -60,6 +73,9 @@ absl::Status StartLogging(absl::string_view level) {
     spdlog::set_default_logger(std::move(logger));
     gpr_set_log_function(LogForGrpc);
     gpr_set_log_verbosity(known.grpc);
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+    google::protobuf::SetLogHandler(LogForProtobuf);
+#endif
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(

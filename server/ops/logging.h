@@ -1,4 +1,4 @@
-// Where log lines go: all to standard error, gRPC's own among them.
+// Where log lines go: all to standard error, those of gRPC and Protocol Buffers among them.
 #pragma once
 
 #include "absl/status/status.h"

@@ -114,13 +114,13 @@ Bitmap ReadBitmap(std::string_view payload) {
 }
 
 uint64_t ReadPositions(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows,
-                       std::vector<uint64_t>& out) {
+                       absl::Span<uint64_t> out) {
   return ForEachBatch(bitmap, start, rows, out.data(), out.size(),
                       [](const uint64_t*, uint64_t) {});
 }
 
 uint64_t ReadRuns(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows,
-                  std::vector<uint64_t>& out) {
+                  absl::Span<uint64_t> out) {
   uint64_t buffer[kBatch];
   size_t filled = 0;
   uint64_t first = 0;
@@ -147,7 +147,7 @@ uint64_t ReadRuns(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t row
 }
 
 uint64_t WriteMask(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows, bool live,
-                   std::vector<uint8_t>& out) {
+                   absl::Span<uint8_t> out) {
   uint64_t buffer[kBatch];
   std::memset(out.data(), live ? 0xFF : 0, out.size());
   return ForEachBatch(bitmap, start, rows, buffer, kBatch,
@@ -168,7 +168,7 @@ uint64_t WriteRoaring(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t
   return roaring64_bitmap_get_cardinality(part.get());
 }
 
-uint64_t ReadAllPositions(const roaring64_bitmap_t* bitmap, std::vector<uint64_t>& out) {
+uint64_t ReadAllPositions(const roaring64_bitmap_t* bitmap, absl::Span<uint64_t> out) {
   roaring64_bitmap_to_uint64_array(bitmap, out.data());
   return out.size();
 }

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace dv::bench {
 
 // How much is checked.
@@ -53,24 +55,24 @@ Bitmap ReadBitmap(std::string_view payload);
 
 // Copies positions to `out` as often as it is full.
 uint64_t ReadPositions(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows,
-                       std::vector<uint64_t>& out);
+                       absl::Span<uint64_t> out);
 
 // Reads positions, joins neighbours to runs and writes start and length to `out`, which is used
 // again from its start when it is full.
 uint64_t ReadRuns(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows,
-                  std::vector<uint64_t>& out);
+                  absl::Span<uint64_t> out);
 
 // Clears (or sets) the mask and sets (or clears) the bit of each position that is read. `out` has
 // ceil(rows / 8) bytes.
 uint64_t WriteMask(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows, bool live,
-                   std::vector<uint8_t>& out);
+                   absl::Span<uint8_t> out);
 
 // Cuts the range out with roaring64_bitmap_and() and writes it in the portable format.
 uint64_t WriteRoaring(const roaring64_bitmap_t* bitmap, uint64_t start, uint64_t rows,
                       std::string& out);
 
 // All positions, as roaring64_bitmap_to_uint64_array() writes them. `out` has room.
-uint64_t ReadAllPositions(const roaring64_bitmap_t* bitmap, std::vector<uint64_t>& out);
+uint64_t ReadAllPositions(const roaring64_bitmap_t* bitmap, absl::Span<uint64_t> out);
 
 // AllMask
 //

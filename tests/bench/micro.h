@@ -27,13 +27,14 @@ void RegisterDecode(const MicroOptions& options);
 // `ours_pieces`.
 void RegisterQueries(const MicroOptions& options);
 
-// Registers the benchmark `name`. `make()` prepares it and returns what one iteration calls; the
-// uint64_t that this returns is kept from the optimizer and reported as the counter `result`.
+// Registers the benchmark `name`. `make()` prepares it and returns what one iteration calls, after
+// one call that is not measured; the uint64_t that this returns is kept from the optimizer and
+// reported as the counter `result`.
 template <typename Make>
 void Register(const MicroOptions& options, const std::string& name, Make make) {
   benchmark::RegisterBenchmark(name.c_str(), [make](benchmark::State& state) {
     auto run = make();
-    uint64_t result = 0;
+    uint64_t result = run();
     for (auto _ : state) {
       result = run();
       benchmark::DoNotOptimize(result);
