@@ -61,8 +61,8 @@ absl::StatusOr<Format> FindFormat(const bytes::Chain& chain) {
 absl::StatusOr<DecodedVector> DecodeIceberg(bytes::Chain chain) {
   const absl::StatusOr<FrameContent> content = ReadFrame(chain);
   if (!content.ok()) return content.status();
-  absl::StatusOr<View> view =
-      View::Open(std::move(chain), content->begin, content->end, IndexOptions{kMaxDvKey});
+  absl::StatusOr<View> view = View::Open(std::move(chain), content->begin, content->end,
+                                         IndexOptions{kMaxDvKey}, content->checksum);
   if (!view.ok()) return view.status();
   DecodedVector vector;
   vector.view = *std::move(view);

@@ -13,6 +13,9 @@
 #include "server/format/magic.h"
 
 namespace dv::format {
+
+using roaring::View;
+
 namespace {
 
 absl::Status NoMagic(const uint8_t* head, Layout layout) {
@@ -32,6 +35,16 @@ absl::Status NoMagic(const uint8_t* head, Layout layout) {
                {{"format", "iceberg"},
                 {"found", LayoutName(layout)},
                 {"expected", "D1 D3 39 64 at offset 4"}});
+}
+
+absl::Status CrcMismatch(const View::Checksum& checksum, uint32_t computed) {
+  const std::string found = absl::StrFormat("0x%08X", checksum.expected);
+  const std::string expected = absl::StrFormat("0x%08X", computed);
+  return Error(absl::StatusCode::kDataLoss, reason::kCrcMismatch,
+               absl::StrFormat("the CRC-32 at offset %d is %s, but that of the bytes %d to %d is "
+                               "%s: the blob is damaged",
+                               checksum.end, found, checksum.begin, checksum.end - 1, expected),
+               {{"offset", checksum.end}, {"found", found}, {"expected", expected}});
 }
 
 }  // namespace
@@ -65,21 +78,13 @@ absl::StatusOr<FrameContent> ReadFrame(const bytes::Chain& chain) {
   }
   uint8_t tail[4];
   chain.CopyTo(size - 4, sizeof(tail), tail);
-  const uint32_t stored = bytes::LoadBig<uint32_t>(tail);
-  const uint32_t computed = bytes::Crc32(chain, 4, length);
-  if (stored != computed) {
-    const std::string found = absl::StrFormat("0x%08X", stored);
-    const std::string expected = absl::StrFormat("0x%08X", computed);
-    return Error(
-        absl::StatusCode::kDataLoss, reason::kCrcMismatch,
-        absl::StrFormat(
-            "the CRC-32 at offset %d is %s, but that of the bytes %d to %d is %s: the blob "
-            "is damaged",
-            size - 4, found, 4, size - 5, expected),
-        {{"offset", size - 4}, {"found", found}, {"expected", expected}});
+  const View::Checksum checksum{4, size - 4, bytes::LoadBig<uint32_t>(tail), CrcMismatch};
+  if (!has_magic) {
+    const uint32_t computed = bytes::Crc32(chain, 4, length);
+    if (computed != checksum.expected) return CrcMismatch(checksum, computed);
+    return NoMagic(head, DetectLayout(chain));
   }
-  if (!has_magic) return NoMagic(head, DetectLayout(chain));
-  return FrameContent{8, size - 4};
+  return FrameContent{8, size - 4, checksum};
 }
 
 }  // namespace dv::format

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/bytes/chain.h"
+#include "server/roaring/view.h"
 
 namespace dv::format {
 
@@ -21,15 +22,19 @@ namespace dv::format {
 inline constexpr uint64_t kFrameOverhead = 8;
 inline constexpr uint64_t kMinFrameBytes = 20;
 
-// Where the bitmap lies in the chain.
+// Where the bitmap lies in the chain, and the checksum over it.
 struct FrameContent {
   uint64_t begin;
   uint64_t end;
+  roaring::View::Checksum checksum;
 };
 
 // ReadFrame()
 //
-// Checks the frame that fills `chain`: size, length, CRC, magic, in this order.
+// Checks the frame that fills `chain`: size, length, magic, in this order. The CRC is left to
+// View::Open(), which takes it in the same pass in which it reads the bitmap; only where the magic
+// is missing it is looked at here, since it comes first: what is damaged is not judged by its
+// magic.
 //
 // Errors: FAILED_PRECONDITION FRAME_TOO_SHORT, FRAME_LENGTH_MISMATCH (with `needed`, the size that
 // the whole frame would have), LAYOUT_UNKNOWN or LAYOUT_MISMATCH (no magic where it must be);

@@ -16,7 +16,7 @@ enum class CpuLevel {
   kPortable,
   // x86-64 with AVX2, BMI and POPCNT.
   kAvx2,
-  // x86-64 with AVX-512 F, BW, VL and VPOPCNTDQ too.
+  // x86-64 with AVX-512 F, BW, VL, VBMI2 and VPOPCNTDQ too (Intel since 2019, AMD since 2022).
   kAvx512,
 };
 

@@ -2,6 +2,11 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+// GCC 12 takes the operands that its own intrinsics leave undefined on purpose for mistakes.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include <immintrin.h>
 
 #include <array>
@@ -11,7 +16,7 @@
 
 #define DV_AVX2 __attribute__((target("avx2,bmi,popcnt")))
 #define DV_AVX512 \
-  __attribute__((target("avx2,bmi,popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")))
+  __attribute__((target("avx2,bmi,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq")))
 
 namespace dv::roaring {
 
@@ -189,21 +194,27 @@ DV_AVX512 uint64_t PopCountAvx512(const uint8_t* data, size_t size) {
 }
 
 DV_AVX512 size_t ExpandAvx512(const uint8_t* words, size_t count, uint64_t base, uint8_t* out) {
-  const __m512i places = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+  // The numbers 0 to 63, one in each byte, least significant first.
+  const __m512i places = _mm512_setr_epi64(0x0706050403020100, 0x0F0E0D0C0B0A0908,  //
+                                           0x1716151413121110, 0x1F1E1D1C1B1A1918,  //
+                                           0x2726252423222120, 0x2F2E2D2C2B2A2928,  //
+                                           0x3736353433323130, 0x3F3E3D3C3B3A3938);
   uint8_t* to = out;
   for (size_t i = 0; i < count; ++i, base += 64) {
     const uint64_t word = LoadLittle<uint64_t>(words + 8 * i);
-    if (_mm_popcnt_u64(word) < kFewBits) {
-      to += 8 * ExpandFew(word, base, to);
-      continue;
+    if (word == 0) continue;
+    const auto bits = static_cast<int>(_mm_popcnt_u64(word));
+    const __m512i bases = _mm512_set1_epi64(static_cast<int64_t>(base));
+    // All places of the word, next to each other; eight of them are widened at a time.
+    __m512i set = _mm512_maskz_compress_epi8(word, places);
+    uint8_t* next = to;
+    for (int left = bits; left > 0; left -= 8) {
+      const __m512i wide = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(set));
+      _mm512_storeu_si512(next, _mm512_add_epi64(bases, wide));
+      next += 64;
+      set = _mm512_alignr_epi64(set, set, 1);
     }
-    __m512i positions = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(base)), places);
-    for (uint32_t b = 0; b < 64; b += 8) {
-      const auto byte = static_cast<__mmask8>(word >> b);
-      _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(byte, positions));
-      to += 8 * static_cast<size_t>(_mm_popcnt_u32(byte));
-      positions = _mm512_add_epi64(positions, _mm512_set1_epi64(8));
-    }
+    to += 8 * static_cast<size_t>(bits);
   }
   return static_cast<size_t>(to - out) / 8;
 }
@@ -220,6 +231,7 @@ const Kernels* X86KernelsFor(CpuLevel level) {
   if (level == CpuLevel::kAvx512) {
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512vbmi2") &&
                         __builtin_cpu_supports("avx512vpopcntdq");
     return avx512 ? &kAvx512Kernels : nullptr;
   }

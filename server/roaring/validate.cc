@@ -112,12 +112,14 @@ absl::Status CheckRuns(ChainReader& reader, uint64_t offset, uint32_t cardinalit
 
 }  // namespace
 
-absl::Status Validate(const bytes::Chain& chain, const Index& index) {
+absl::Status Validate(const bytes::Chain& chain, const Index& index, bytes::RunningCrc32* crc) {
   const Kernels& kernels = ActiveKernels();
   ChainReader reader(chain);
   for (size_t i = 0; i < index.size(); ++i) {
     const uint64_t offset = index[i].offset();
     const uint32_t cardinality = index.cardinality(i);
+    // The next container starts right behind this one, or behind some headers.
+    if (crc != nullptr) crc->AdvanceTo(index[i + 1].offset());
     absl::Status status;
     switch (index[i].kind()) {
       case ContainerKind::kArray:

@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "server/bytes/chain.h"
+#include "server/bytes/crc32.h"
 #include "server/roaring/index.h"
 
 namespace dv::roaring {
@@ -14,7 +15,11 @@ namespace dv::roaring {
 // stay below 65,536 and hold as many positions as their header says. Reads every byte of content
 // once, where it lies.
 //
+// `crc`, if given, is a CRC over the same chain: it is let run just ahead of the contents that are
+// read.
+//
 // On failure the status is DATA_LOSS with a reason and the offset in the chain.
-absl::Status Validate(const bytes::Chain& chain, const Index& index);
+absl::Status Validate(const bytes::Chain& chain, const Index& index,
+                      bytes::RunningCrc32* crc = nullptr);
 
 }  // namespace dv::roaring

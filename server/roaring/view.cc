@@ -12,10 +12,27 @@ absl::StatusOr<View> View::Open(bytes::Chain chain, uint64_t begin, uint64_t end
                                 const IndexOptions& options) {
   View view;
   view.chain_ = std::move(chain);
-  absl::Status status = BuildIndex64(view.chain_, begin, end, options, view.index_);
-  if (status.ok()) status = Validate(view.chain_, view.index_);
+  const absl::Status status = view.Check(begin, end, options, nullptr);
   if (!status.ok()) return status;
   return view;
+}
+
+absl::StatusOr<View> View::Open(bytes::Chain chain, uint64_t begin, uint64_t end,
+                                const IndexOptions& options, const Checksum& checksum) {
+  View view;
+  view.chain_ = std::move(chain);
+  bytes::RunningCrc32 crc(view.chain_, checksum.begin, checksum.end);
+  const absl::Status status = view.Check(begin, end, options, &crc);
+  const uint32_t computed = crc.Finish();
+  if (computed != checksum.expected) return checksum.mismatch(checksum, computed);
+  if (!status.ok()) return status;
+  return view;
+}
+
+absl::Status View::Check(uint64_t begin, uint64_t end, const IndexOptions& options,
+                         bytes::RunningCrc32* crc) {
+  const absl::Status status = BuildIndex64(chain_, begin, end, options, index_);
+  return status.ok() ? Validate(chain_, index_, crc) : status;
 }
 
 std::optional<uint64_t> View::First() const {

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/bytes/chain.h"
+#include "server/bytes/crc32.h"
 #include "server/roaring/index.h"
 #include "server/roaring/range.h"
 
@@ -39,6 +40,22 @@ class View {
   // REQUIRES: begin <= end <= chain.size().
   static absl::StatusOr<View> Open(bytes::Chain chain, uint64_t begin, uint64_t end,
                                    const IndexOptions& options = {});
+
+  // What a frame around the bitmap says of its bytes: the CRC-32 of the bytes [begin, end) of the
+  // chain.
+  struct Checksum {
+    uint64_t begin;
+    uint64_t end;
+    uint32_t expected;
+    // Makes the error for a CRC that is another one.
+    absl::Status (*mismatch)(const Checksum& checksum, uint32_t computed);
+  };
+
+  // The same for a bitmap with a checksum, in the same pass over the bytes. A wrong checksum is the
+  // error, whatever else is wrong: the bytes are then damaged, and what they seem to say is of no
+  // interest.
+  static absl::StatusOr<View> Open(bytes::Chain chain, uint64_t begin, uint64_t end,
+                                   const IndexOptions& options, const Checksum& checksum);
 
   // Number of positions.
   uint64_t cardinality() const { return index_.total(); }
@@ -75,6 +92,9 @@ class View {
   const Index& index() const { return index_; }
 
  private:
+  absl::Status Check(uint64_t begin, uint64_t end, const IndexOptions& options,
+                     bytes::RunningCrc32* crc);
+
   bytes::Chain chain_;
   Index index_;
 };

@@ -11,6 +11,12 @@
 namespace dv::roaring {
 namespace {
 
+// The values from `first` to `last`.
+struct ValueRun {
+  uint32_t first;
+  uint32_t last;
+};
+
 // A container of the bitmap to be written.
 struct Planned {
   uint64_t key;
@@ -20,8 +26,8 @@ struct Planned {
   uint64_t size;
   // Where the content lies in the chain, if it is copied as it is ...
   uint64_t offset = 0;
-  // ... or the values, if it is written anew.
-  std::vector<uint16_t> values;
+  // ... or its runs of values, if it is written anew.
+  std::vector<ValueRun> runs;
 };
 
 // Appends numbers and contents to a string.
@@ -46,66 +52,71 @@ class Output {
   std::string& out_;
 };
 
-uint32_t CountRuns(const std::vector<uint16_t>& values) {
-  uint32_t runs = 1;
-  for (size_t i = 1; i < values.size(); ++i) runs += values[i] != values[i - 1] + 1 ? 1 : 0;
-  return runs;
-}
-
 // Returns up to `limit` values of a slice as a container in its smallest form.
+// REQUIRES: limit > 0.
 Planned Rewrite(Container& container, const ContainerSlice& slice, uint64_t limit) {
-  std::vector<uint16_t> values;
+  Planned planned{slice.base >> 16, ContainerKind::kArray, 0, 0, 0, {}};
   container.ForEachRun(slice.low, slice.high, [&](uint32_t first, uint32_t last) {
-    for (uint32_t value = first; value <= last; ++value) {
-      if (values.size() == limit) return false;
-      values.push_back(static_cast<uint16_t>(value));
-    }
-    return true;
+    const uint64_t room = limit - planned.cardinality;
+    if (last - first >= room) last = first + static_cast<uint32_t>(room) - 1;
+    planned.runs.push_back(ValueRun{first, last});
+    planned.cardinality += last - first + 1;
+    return planned.cardinality < limit;
   });
-  Planned planned{
-      slice.base >> 16, ContainerKind::kArray, static_cast<uint32_t>(values.size()), 0, 0, {}};
-  if (values.empty()) return planned;
-  planned.size = 2 * values.size();
-  if (values.size() > kMaxArrayCardinality) {
+  planned.size = 2 * uint64_t{planned.cardinality};
+  if (planned.cardinality > kMaxArrayCardinality) {
     planned.kind = ContainerKind::kBitset;
     planned.size = kBitsetBytes;
   }
-  const uint64_t run_size = 2 + 4 * uint64_t{CountRuns(values)};
+  const uint64_t run_size = 2 + 4 * planned.runs.size();
   if (run_size < planned.size) {
     planned.kind = ContainerKind::kRun;
     planned.size = run_size;
   }
-  planned.values = std::move(values);
   return planned;
+}
+
+// Sets the bits of a run of values in a bitset of 8 KiB.
+void SetBits(const ValueRun& run, uint8_t* bitset) {
+  const uint32_t first_byte = run.first / 8;
+  const uint32_t last_byte = run.last / 8;
+  const auto from = static_cast<uint8_t>(0xFF << (run.first % 8));
+  const auto to = static_cast<uint8_t>(0xFF >> (7 - run.last % 8));
+  if (first_byte == last_byte) {
+    bitset[first_byte] |= from & to;
+    return;
+  }
+  bitset[first_byte] |= from;
+  std::fill(bitset + first_byte + 1, bitset + last_byte, uint8_t{0xFF});
+  bitset[last_byte] |= to;
 }
 
 void WriteContent(const bytes::Chain& chain, const Planned& planned, Output& out) {
   uint8_t* to = out.Room(static_cast<size_t>(planned.size));
-  const std::vector<uint16_t>& values = planned.values;
-  if (values.empty()) {
+  if (planned.runs.empty()) {
     chain.CopyTo(planned.offset, planned.size, to);
     return;
   }
   switch (planned.kind) {
     case ContainerKind::kArray:
-      for (size_t i = 0; i < values.size(); ++i) bytes::StoreLittle(to + 2 * i, values[i]);
-      return;
-    case ContainerKind::kBitset:
-      for (const uint16_t value : values) to[value / 8] |= static_cast<uint8_t>(1u << (value % 8));
-      return;
-    case ContainerKind::kRun: {
-      bytes::StoreLittle(to, static_cast<uint16_t>(CountRuns(values)));
-      to += 2;
-      for (size_t i = 0; i < values.size();) {
-        size_t end = i + 1;
-        while (end < values.size() && values[end] == values[end - 1] + 1) ++end;
-        bytes::StoreLittle(to, values[i]);
-        bytes::StoreLittle(to + 2, static_cast<uint16_t>(end - i - 1));
-        to += 4;
-        i = end;
+      for (const ValueRun& run : planned.runs) {
+        for (uint32_t value = run.first; value <= run.last; ++value, to += 2) {
+          bytes::StoreLittle(to, static_cast<uint16_t>(value));
+        }
       }
       return;
-    }
+    case ContainerKind::kBitset:
+      for (const ValueRun& run : planned.runs) SetBits(run, to);
+      return;
+    case ContainerKind::kRun:
+      bytes::StoreLittle(to, static_cast<uint16_t>(planned.runs.size()));
+      to += 2;
+      for (const ValueRun& run : planned.runs) {
+        bytes::StoreLittle(to, static_cast<uint16_t>(run.first));
+        bytes::StoreLittle(to + 2, static_cast<uint16_t>(run.last - run.first));
+        to += 4;
+      }
+      return;
   }
 }
 
@@ -182,7 +193,7 @@ RoaringCursor::Part RoaringCursor::Next(size_t max_bytes, uint64_t max_positions
     size += planned.size + kContainerOverhead;
     part.position_count += planned.cardinality;
     part.last_position =
-        slice->base + (planned.values.empty() ? container.Last() : planned.values.back());
+        slice->base + (planned.runs.empty() ? container.Last() : planned.runs.back().last);
     DropThrough(
         part.position_count < max_positions ? slice->base + slice->high : part.last_position,
         rest_);
