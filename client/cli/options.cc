@@ -446,7 +446,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv) {
   AddHealth(&app, &line);
   app.footer(
       R"(A source is a file, - for standard input, or a URI such as s3://bucket/key, which the server reads.
-JSON is that of the messages of the contract, as grpcurl prints them: 64-bit numbers are strings,
+JSON is that of protobuf for the messages of the contract: names in camelCase, 64-bit numbers as strings,
 bytes are base64. Fields that are 0 or empty are there too. One object a line.
 Errors go to standard error with the status code and the reason.
 

@@ -18,6 +18,12 @@ std::string CallErrorText(const Options& options, const absl::Status& status) {
     case absl::StatusCode::kDeadlineExceeded:
       return absl::StrCat(ErrorText(status), ", after ", absl::FormatDuration(options.timeout),
                           "; --timeout gives it more time");
+    case absl::StatusCode::kResourceExhausted:
+      // The transport's own words, which name neither the flag nor a way out.
+      return absl::StrCat(
+          ErrorText(status),
+          "; if the request is too large: --max_message_bytes of dv-server sets how "
+          "large it may be, and dv scan sends a vector in chunks");
     default:
       return ErrorText(status);
   }

@@ -49,6 +49,8 @@ inline constexpr absl::string_view kTooManyItems = "TOO_MANY_ITEMS";
 inline constexpr absl::string_view kTooManyVectors = "TOO_MANY_VECTORS";
 inline constexpr absl::string_view kTooManyOpenBytes = "TOO_MANY_OPEN_BYTES";
 inline constexpr absl::string_view kAnswerTooLarge = "ANSWER_TOO_LARGE";
+inline constexpr absl::string_view kTooManyPending = "TOO_MANY_PENDING";
+inline constexpr absl::string_view kTooManyFields = "TOO_MANY_FIELDS";
 
 // Items of a Scan.
 inline constexpr absl::string_view kVectorIdInUse = "VECTOR_ID_IN_USE";

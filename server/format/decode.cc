@@ -19,14 +19,13 @@ using roaring::View;
 // is 0").
 constexpr uint32_t kMaxDvKey = 0x7FFFFFFF;
 
-absl::Status NotImplemented(absl::string_view feature) {
-  return Error(
-      absl::StatusCode::kUnimplemented, reason::kNotImplemented,
-      absl::StrCat(
-          feature,
-          " cannot be read yet: this server reads single Iceberg blobs (format iceberg) and "
-          "bare 64-bit Roaring (format roaring64)"),
-      {{"feature", feature}});
+absl::Status NotImplemented(absl::string_view feature, absl::string_view advice = "") {
+  return Error(absl::StatusCode::kUnimplemented, reason::kNotImplemented,
+               absl::StrCat(feature,
+                            " cannot be read yet: this server reads single Iceberg blobs (format "
+                            "iceberg) and bare 64-bit Roaring (format roaring64)",
+                            advice),
+               {{"feature", feature}});
 }
 
 // Returns what the magic number says, for callers that did not.
@@ -37,6 +36,11 @@ absl::StatusOr<Format> FindFormat(const bytes::Chain& chain) {
       return Format::kIceberg;
     case Layout::kUnknown:
       break;
+    case Layout::kPuffin:
+    case Layout::kFramedFile:
+      return NotImplemented(LayoutName(layout),
+                            ". Send the one blob in it: the range that table metadata names "
+                            "(Iceberg's content_offset and content_size_in_bytes)");
     default:
       return NotImplemented(LayoutName(layout));
   }
@@ -46,7 +50,13 @@ absl::StatusOr<Format> FindFormat(const bytes::Chain& chain) {
   std::string found;
   for (size_t i = 0; i < size; ++i)
     absl::StrAppendFormat(&found, "%s%02X", i == 0 ? "" : " ", head[i]);
-  if (size == 0) found = "no bytes";
+  if (size == 0) {
+    return Error(
+        absl::StatusCode::kFailedPrecondition, reason::kFrameTooShort,
+        absl::StrCat("the vector is empty: 0 bytes were given, and even that of no position has ",
+                     kMinFrameBytes, ". Check the file, the offset and the length"),
+        {{"found", uint64_t{0}}, {"expected", absl::StrCat("at least ", kMinFrameBytes)}});
+  }
   return Error(
       absl::StatusCode::kFailedPrecondition, reason::kLayoutUnknown,
       absl::StrCat(

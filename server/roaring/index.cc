@@ -133,10 +133,11 @@ class IndexBuilder {
     }
     index_.key_count_ = count;
     if (pos_ != end_) {
-      return Broken(reason::kTrailingBytes,
-                    absl::StrFormat("%d bytes are left over after the last container, at offset %d",
-                                    left(), pos_),
-                    {{"offset", pos_}, {"found", left()}, {"expected", uint64_t{0}}});
+      return Broken(
+          reason::kTrailingBytes,
+          absl::StrFormat("bytes are left over after the last container: %d, at offset %d", left(),
+                          pos_),
+          {{"offset", pos_}, {"found", left()}, {"expected", uint64_t{0}}});
     }
     return absl::OkStatus();
   }

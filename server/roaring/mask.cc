@@ -57,7 +57,8 @@ class MaskWriter {
     const uint64_t fill = background_ != 0 ? ~uint64_t{0} : 0;
     const uint32_t shift = bit_ % 8;
     uint8_t* to = out_ + bit_ / 8;
-    const uint8_t kept = shift == 0 ? 0 : static_cast<uint8_t>(*to & ((1u << shift) - 1));
+    // With a shift of 0 nothing is kept, and the byte was not written yet.
+    const uint64_t kept = shift == 0 ? 0 : *to & ((1u << shift) - 1);
     const uint64_t image = word ^ fill;
     const uint64_t low = image << shift | kept;
     // What `low` has no room for, with background behind it.

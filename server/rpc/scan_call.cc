@@ -139,7 +139,7 @@ class ScanCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuff
     pumping_ = false;
     if (session_.Done()) {
       End(absl::OkStatus());
-    } else if (draining_ && session_.Idle()) {
+    } else if (draining_ && session_.WaitsForClient()) {
       End(Error(absl::StatusCode::kUnavailable, reason::kShuttingDown,
                 "the server is stopping; open the stream again, another replica can answer"));
     }

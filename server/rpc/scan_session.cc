@@ -37,6 +37,10 @@ absl::Status UploadIncomplete(uint64_t vector_id, const Upload& upload, absl::st
       {{"vector_id", vector_id}, {"found", upload.received()}, {"expected", upload.total_size()}});
 }
 
+uint64_t IndexBytes(const roaring::Index& index) {
+  return index.size() * sizeof(roaring::ContainerEntry);
+}
+
 uint64_t ItemsLeft(int size, int next, int per_step) {
   return static_cast<uint64_t>(std::min(size - next, per_step));
 }
@@ -89,7 +93,17 @@ absl::Status ScanSession::Handle(pb::ScanRequest request, std::vector<bytes::Cha
                                  bool in_place) {
   switch (request.request_case()) {
     case pb::ScanRequest::kOpen:
-      Open(std::move(*request.mutable_open()), std::move(payloads), in_place);
+      // Each is answered, so that many would cost much memory before the first answer is taken.
+      if (static_cast<uint64_t>(request.open().vectors_size()) > limits_.max_open_vectors) {
+        return Error(absl::StatusCode::kResourceExhausted, reason::kTooManyVectors,
+                     absl::StrCat("one message opens ", request.open().vectors_size(),
+                                  " vectors; a stream may have ", limits_.max_open_vectors,
+                                  ", the limit of --max_open_vectors"),
+                     {{"limit", "--max_open_vectors"},
+                      {"found", static_cast<uint64_t>(request.open().vectors_size())},
+                      {"allowed", limits_.max_open_vectors}});
+      }
+      Open(request.open(), std::move(payloads), in_place);
       return absl::OkStatus();
     case pb::ScanRequest::kChunk:
       Chunk(request.chunk(), payloads.empty() ? bytes::Chain() : std::move(payloads.front()),
@@ -126,7 +140,8 @@ void ScanSession::HalfClose() {
   }
 }
 
-void ScanSession::Open(pb::OpenVectors open, std::vector<bytes::Chain> payloads, bool in_place) {
+void ScanSession::Open(const pb::OpenVectors& open, std::vector<bytes::Chain> payloads,
+                       bool in_place) {
   size_t next_payload = 0;
   for (int i = 0; i < open.vectors_size(); ++i) {
     const pb::OpenVector& item = open.vectors(i);
@@ -139,7 +154,7 @@ void ScanSession::Open(pb::OpenVectors open, std::vector<bytes::Chain> payloads,
 void ScanSession::OpenOne(const pb::OpenVector& open, size_t index, bytes::Chain payload,
                           bool in_place) {
   const uint64_t id = open.vector_id();
-  if (vectors_.contains(id)) {
+  if (vectors_.contains(id) || closed_early_.contains(id)) {
     PushOpened(id,
                Error(absl::StatusCode::kAlreadyExists, reason::kVectorIdInUse,
                      absl::StrCat("vector id ", id,
@@ -194,19 +209,19 @@ absl::Status ScanSession::Admit(Vector& vector, uint64_t bytes) {
   if (bytes > left) {
     return Error(
         absl::StatusCode::kResourceExhausted, reason::kTooManyOpenBytes,
-        absl::StrCat("the stream's vectors hold ", vector_bytes_, " bytes, and this one of ", bytes,
-                     " would take them past ", limits_.max_open_bytes,
+        absl::StrCat("the stream's vectors hold ", vector_bytes_, " bytes, and ", bytes,
+                     " more of this one or its index would take them past ", limits_.max_open_bytes,
                      ", the limit of --max_open_bytes; close some first"),
         {{"limit", "--max_open_bytes"},
          {"found", vector_bytes_ + bytes},
          {"allowed", limits_.max_open_bytes}});
   }
-  vector.reserved_bytes = bytes;
+  vector.reserved_bytes += bytes;
   vector_bytes_ += bytes;
   return absl::OkStatus();
 }
 
-void ScanSession::Chunk(const pb::VectorChunk& chunk, bytes::Chain data, bool in_place) {
+void ScanSession::Chunk(const pb::VectorChunk& chunk, const bytes::Chain& data, bool in_place) {
   const auto found = vectors_.find(chunk.vector_id());
   if (found == vectors_.end() || found->second->state != Vector::State::kUploading) return;
   const std::shared_ptr<Vector> vector = found->second;
@@ -267,7 +282,11 @@ uint64_t ScanSession::NextDecodeBytes() const {
 void ScanSession::FinishDecode(DecodeJob& job) {
   --decodes_taken_;
   const std::shared_ptr<Vector> vector = std::move(job.vector_);
+  closed_early_.erase(vector->id);
   if (!job.result_.ok()) return Fail(*vector, ForBytesOfCaller(job.result_.status()));
+  // The index counts too: of many small containers it is larger than the vector itself.
+  const absl::Status status = Admit(*vector, IndexBytes(job.result_->view.index()));
+  if (!status.ok()) return Fail(*vector, status);
   vector->decoded = *std::move(job.result_);
   vector->state = Vector::State::kOpen;
   PushOpened(vector->id, absl::OkStatus(), vector.get());
@@ -347,21 +366,8 @@ void ScanSession::Ask(pb::Query request) {
   query->bytes_ = kItemOverhead + request.SpaceUsedLong();
   // The server goes on reading for the chunks that these wait for, so they have a limit of their
   // own.
-  if (query->waiting_ && (waiting_queries_ >= limits_.max_pending_queries ||
-                          waiting_bytes_ >= limits_.max_pending_bytes)) {
-    return PushDone(
-        id,
-        Error(absl::StatusCode::kResourceExhausted, reason::kTooManyItems,
-              absl::StrCat(waiting_queries_, " queries of ", waiting_bytes_,
-                           " bytes wait for vectors that are not uploaded yet; at most ",
-                           limits_.max_pending_queries, " (--max_pending_queries) of ",
-                           limits_.max_pending_bytes,
-                           " bytes (--max_pending_bytes) may. Ask "
-                           "again when the vector is open"),
-              {{"limit", "--max_pending_queries"},
-               {"found", waiting_queries_ + 1},
-               {"allowed", limits_.max_pending_queries}}),
-        nullptr);
+  if (query->waiting_) {
+    if (const absl::Status full = CheckWaiting(); !full.ok()) return PushDone(id, full, nullptr);
   }
   query->request_ = std::move(request);
   query->vector_ = vector;
@@ -370,6 +376,25 @@ void ScanSession::Ask(pb::Query request) {
   query->listed_ = true;
   queries_.emplace(id, std::move(query));
   if (vector->state == Vector::State::kOpen) MakeReady(vector);
+}
+
+absl::Status ScanSession::CheckWaiting() const {
+  const auto full = [](absl::string_view flag, absl::string_view what, uint64_t found,
+                       uint64_t allowed) {
+    return Error(
+        absl::StatusCode::kResourceExhausted, reason::kTooManyPending,
+        absl::StrCat(found, " ", what, " wait for vectors that are not uploaded yet; at most ",
+                     allowed, " may (", flag, "). Ask again when the vector is open"),
+        {{"limit", flag}, {"found", found}, {"allowed", allowed}});
+  };
+  if (waiting_queries_ >= limits_.max_pending_queries) {
+    return full("--max_pending_queries", "queries", waiting_queries_, limits_.max_pending_queries);
+  }
+  if (waiting_bytes_ >= limits_.max_pending_bytes) {
+    return full("--max_pending_bytes", "bytes of queries", waiting_bytes_,
+                limits_.max_pending_bytes);
+  }
+  return absl::OkStatus();
 }
 
 void ScanSession::CountWaiting(const Query& query, bool add) {
@@ -404,6 +429,7 @@ void ScanSession::Close(uint64_t vector_id) {
   const std::shared_ptr<Vector> vector = std::move(found->second);
   vectors_.erase(found);
   // One whose bytes are all there is still opened, and its queries answered.
+  if (vector->state == Vector::State::kDecoding) closed_early_.insert(vector_id);
   if (vector->state == Vector::State::kUploading) {
     Fail(*vector, UploadIncomplete(vector_id, *vector->upload, "the client has closed it"));
   }
@@ -502,16 +528,20 @@ bool ScanSession::WantsRead() const {
          decodes_.size() + decodes_taken_ < limits_.max_pending_queries;
 }
 
+bool ScanSession::WaitsForClient() const {
+  return active_queries_ == 0 && decodes_.empty() && decodes_taken_ == 0 && control_.empty();
+}
+
 bool ScanSession::Idle() const {
   return queries_.empty() && decodes_.empty() && decodes_taken_ == 0 && control_.empty() &&
          uploading_ == 0;
 }
 
 ScanSession::DecodeJob::DecodeJob(std::shared_ptr<Vector> vector, bytes::Chain chain,
-                                  format::DecodeOptions options)
+                                  const format::DecodeOptions& options)
     : vector_(std::move(vector)),
       chain_(std::move(chain)),
-      options_(std::move(options)),
+      options_(options),
       bytes_(chain_.size()),
       result_(absl::CancelledError("the vector was not decoded: the stream ended")) {}
 

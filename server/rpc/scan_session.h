@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "deletionvector/v1/scan.pb.h"
@@ -94,16 +95,20 @@ class ScanSession {
   // Whether nothing is under way: no query, no vector that is loading, nothing to send.
   bool Idle() const;
 
+  // Whether nothing can go on before the client sends more: idle, or uploads are all that is under
+  // way.
+  bool WaitsForClient() const;
+
   // Whether the stream is at its end: half-closed and idle.
   bool Done() const { return half_closed_ && Idle(); }
 
  private:
-  void Open(deletionvector::v1::OpenVectors open, std::vector<bytes::Chain> payloads,
+  void Open(const deletionvector::v1::OpenVectors& open, std::vector<bytes::Chain> payloads,
             bool in_place);
   void OpenOne(const deletionvector::v1::OpenVector& open, size_t index, bytes::Chain payload,
                bool in_place);
   absl::Status Admit(Vector& vector, uint64_t bytes);
-  void Chunk(const deletionvector::v1::VectorChunk& chunk, bytes::Chain data, bool in_place);
+  void Chunk(const deletionvector::v1::VectorChunk& chunk, const bytes::Chain& data, bool in_place);
   void Ask(deletionvector::v1::Query query);
   void Cancel(uint64_t query_id);
   void Close(uint64_t vector_id);
@@ -120,6 +125,8 @@ class ScanSession {
   // Takes a query out of the list that it waits in.
   void Unlist(Query* query);
   void CountWaiting(const Query& query, bool add);
+  // Whether one more query may wait for an upload.
+  absl::Status CheckWaiting() const;
 
   const Limits limits_;
   bool half_closed_ = false;
@@ -138,6 +145,9 @@ class ScanSession {
 
   absl::flat_hash_map<uint64_t, std::shared_ptr<Vector>> vectors_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Query>> queries_;
+  // Ids that were closed before their `opened` was made. In use until then, lest it be taken for
+  // that of the next vector.
+  absl::flat_hash_set<uint64_t> closed_early_;
   // Vectors with queries that can go on, in the order of their turns.
   std::list<std::shared_ptr<Vector>> ready_;
   std::deque<std::unique_ptr<DecodeJob>> decodes_;
@@ -148,7 +158,8 @@ class ScanSession {
 // A vector to decode.
 class ScanSession::DecodeJob {
  public:
-  DecodeJob(std::shared_ptr<Vector> vector, bytes::Chain chain, format::DecodeOptions options);
+  DecodeJob(std::shared_ptr<Vector> vector, bytes::Chain chain,
+            const format::DecodeOptions& options);
 
   uint64_t bytes() const { return bytes_; }
 

@@ -30,7 +30,7 @@ class VectorRequest {
     absl::StatusOr<VectorSpec> spec =
         CheckVector(message_.vector(), message_.has_vector(), "vector", CallKind::kUnary);
     if (!spec.ok()) return spec.status();
-    options_ = std::move(spec->options);
+    options_ = spec->options;
     // The one source that is taken.
     payload_ = std::move(parsed->payloads.front());
     if (!parsed->in_place) bytes_copied_ = payload_.size();

@@ -161,7 +161,7 @@ class Walker {
         --depth_;
         continue;
       }
-      const absl::Status status = WalkField(frame);
+      absl::Status status = WalkField(frame);
       if (!status.ok()) return status;
     }
   }
@@ -196,7 +196,7 @@ class Walker {
     const std::optional<uint32_t> tag = ReadTag(frame.end);
     if (!tag.has_value()) return Malformed(tag_offset, "a field tag that is cut or too long");
     if (++fields_ > max_fields_) {
-      return Error(absl::StatusCode::kResourceExhausted, reason::kTooManyItems,
+      return Error(absl::StatusCode::kResourceExhausted, reason::kTooManyFields,
                    absl::StrCat("the request has more than ", max_fields_,
                                 " fields, the limit of --max_message_fields; split it"),
                    {{"limit", "--max_message_fields"},
@@ -443,9 +443,10 @@ absl::StatusOr<ParsedRequest<Message>> ParseGeneric(const ReceivedMessage& recei
 template <typename Message>
 absl::StatusOr<ParsedRequest<Message>> ParseRequest(const ReceivedMessage& received,
                                                     uint64_t max_fields) {
-  static const Node* const root = MakeNode(*Message::descriptor()).release();
-  Walker walker(received.chain, *root, max_fields);
-  const absl::Status status = walker.Walk();
+  // Never deleted: calls may be under way when the process ends.
+  static const Node* const kRoot = MakeNode(*Message::descriptor()).release();
+  Walker walker(received.chain, *kRoot, max_fields);
+  absl::Status status = walker.Walk();
   if (!status.ok()) return status;
   if (walker.odd() || walker.payloads().empty()) return ParseGeneric<Message>(received);
 

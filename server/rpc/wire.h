@@ -53,7 +53,7 @@ struct ParsedRequest {
 // ParseRequest()
 //
 // Parses one message. Messages with more than `max_fields` fields, nested and unknown ones
-// included, are RESOURCE_EXHAUSTED (TOO_MANY_ITEMS) before anything is allocated for them; what is
+// included, are RESOURCE_EXHAUSTED (TOO_MANY_FIELDS) before anything is allocated for them; what is
 // not valid protobuf is INVALID_ARGUMENT (REQUEST_MALFORMED). The payloads hold their own
 // references: `received` may go.
 //

@@ -11,6 +11,7 @@
 
 #include "server/rpc/wire.h"
 #include "tests/rpc/requests.h"
+#include "tests/testing/assembler.h"
 #include "tests/testing/bug_vectors.h"
 #include "tests/testing/status_matchers.h"
 
@@ -210,6 +211,52 @@ TEST(ScanSession, AnswersEveryKindOfQuery) {
   EXPECT_FALSE(worker.session().Done());
   worker.session().HalfClose();
   EXPECT_TRUE(worker.session().Done());
+}
+
+TEST(ScanSession, AnIdIsInUseUntilItsOpenedWasMade) {
+  Worker worker;
+  worker.Open(1, SmallBlob());
+  worker.Read(5, 1);
+  worker.Close(1);
+  // Else this one could not be told from the first by its `opened`.
+  worker.Open(1, SmallBlob());
+  worker.Run();
+  ASSERT_EQ(worker.opened[1].size(), 2u);
+  EXPECT_EQ(worker.opened[1][0].status().reason(), "VECTOR_ID_IN_USE");
+  EXPECT_EQ(worker.opened[1][1].status().code(), 0);
+  EXPECT_EQ(worker.Done(5), "OK") << "asked before the close";
+  worker.Open(1, SmallBlob());
+  worker.Run();
+  ASSERT_EQ(worker.opened[1].size(), 3u);
+  EXPECT_EQ(worker.opened[1][2].status().code(), 0);
+}
+
+TEST(ScanSession, OneMessageCannotCostMoreAnswersThanAStreamHasVectors) {
+  Limits limits;
+  limits.max_open_vectors = 3;
+  Worker worker(limits);
+  pb::ScanRequest request;
+  for (int i = 0; i < 4; ++i) request.mutable_open()->add_vectors();
+  EXPECT_THAT(worker.Send(request), HasReason("TOO_MANY_VECTORS"));
+}
+
+TEST(ScanSession, TheIndexIsInTheBudget) {
+  // Containers of one value: the index is larger than the bitmap.
+  dv::testing::Bitmap32 bitmap;
+  for (uint32_t key = 0; key < 1000; ++key) {
+    bitmap.containers.push_back(dv::testing::Array(key, {7}));
+  }
+  const std::string blob = dv::testing::FrameOf(dv::testing::OneBucket(0, bitmap).Bytes());
+  Limits limits;
+  limits.max_open_bytes = blob.size() + 1000 * 24 - 1;
+  Worker worker(limits);
+  worker.Open(1, blob);
+  worker.Run();
+  EXPECT_EQ(worker.Opened(1), "TOO_MANY_OPEN_BYTES");
+  // What it held is given back.
+  worker.Open(2, SmallBlob());
+  worker.Run();
+  EXPECT_EQ(worker.Opened(2), "OK");
 }
 
 TEST(ScanSession, AnEmptyAnswerIsAnAnswer) {
@@ -523,7 +570,7 @@ TEST(ScanSession, LimitsOfVectors) {
   Limits limits;
   limits.max_open_vectors = 2;
   limits.max_vector_bytes = 100;
-  limits.max_open_bytes = 120;
+  limits.max_open_bytes = 150;
   Worker worker(limits);
   worker.OpenChunked(1, 101);
   worker.OpenChunked(2, 100);
@@ -535,10 +582,10 @@ TEST(ScanSession, LimitsOfVectors) {
   // An id that was refused so is not in use. A failed one is.
   worker.Close(1);
   worker.opened.clear();
-  worker.OpenChunked(3, 21);
+  worker.OpenChunked(3, 51);
   worker.Run();
   EXPECT_EQ(worker.Opened(3), "TOO_MANY_OPEN_BYTES");
-  EXPECT_EQ(worker.opened[3][0].status().metadata().at("found"), "121");
+  EXPECT_EQ(worker.opened[3][0].status().metadata().at("found"), "151");
   worker.Close(3);
   worker.Open(4, SmallBlob());
   worker.Run();
@@ -555,7 +602,7 @@ TEST(ScanSession, LimitsOfVectors) {
 
 TEST(ScanSession, AClosedVectorCountsUntilItsQueriesAreDone) {
   Limits limits;
-  limits.max_open_bytes = 50;
+  limits.max_open_bytes = 75;
   Worker worker(limits);
   worker.Open(1, SmallBlob());
   worker.Decode();
@@ -605,8 +652,8 @@ TEST(ScanSession, GoesOnReadingForTheChunksThatQueriesWaitFor) {
     worker.Read(id, 1);
   }
   worker.Run();
-  EXPECT_EQ(worker.Done(3), "TOO_MANY_ITEMS");
-  EXPECT_EQ(worker.Done(4), "TOO_MANY_ITEMS");
+  EXPECT_EQ(worker.Done(3), "TOO_MANY_PENDING");
+  EXPECT_EQ(worker.Done(4), "TOO_MANY_PENDING");
   EXPECT_TRUE(worker.session().WantsRead());
   worker.Chunk(1, 0, SmallBlob());
   // Now they wait for the server.

@@ -388,7 +388,7 @@ TEST(ParseRequest, RefusesMoreFieldsThanAllowed) {
   EXPECT_THAT(ParseRequest<pb::ScanRequest>(InOnePiece(bytes), 1002), IsOk());
   const auto refused = ParseRequest<pb::ScanRequest>(InOnePiece(bytes), 1001);
   EXPECT_THAT(refused, HasCode(absl::StatusCode::kResourceExhausted));
-  EXPECT_THAT(refused, HasReason(reason::kTooManyItems));
+  EXPECT_THAT(refused, HasReason(reason::kTooManyFields));
   EXPECT_THAT(refused, dv::testing::HasDetail("limit", "--max_message_fields"));
   EXPECT_THAT(refused, dv::testing::HasDetail("allowed", "1001"));
 
@@ -399,7 +399,7 @@ TEST(ParseRequest, RefusesMoreFieldsThanAllowed) {
        {Field(2, Field(3, "a") + Field(3, "b")) + unknown, Field(3, Field(5, Field(1, unknown))),
         Tag(9, 3) + unknown + Tag(9, 4)}) {
     EXPECT_THAT(ParseRequest<pb::ScanRequest>(InOnePiece(odd), 500),
-                HasReason(reason::kTooManyItems));
+                HasReason(reason::kTooManyFields));
     EXPECT_THAT(ParseRequest<pb::ScanRequest>(InOnePiece(odd), 510), IsOk());
   }
 }
