@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <bit>
+#include <initializer_list>
 
 #include "server/bytes/endian.h"
 #include "server/roaring/kernels_x86.h"

@@ -201,12 +201,18 @@ TEST(DecodeTest, FormatsThatAreNotReadYet) {
 
 TEST(DecodeTest, UnknownBytesWithoutAFormat) {
   for (const std::string& bytes :
-       {std::string(), std::string("x"), std::string(100, '\0'),
-        std::string("no deletion vector at all"), GoodVector(), Bitmap({Array(0, {1})}).Bytes()}) {
+       {std::string("x"), std::string(100, '\0'), std::string("no deletion vector at all"),
+        GoodVector(), Bitmap({Array(0, {1})}).Bytes()}) {
     const auto decoded = DecodeAs(bytes, Format::kUnspecified);
     EXPECT_THAT(decoded, AllOf(HasCode(kFailedPrecondition), HasReason(reason::kLayoutUnknown)));
     EXPECT_THAT(decoded, HasDetail("offset", uint64_t{0}));
   }
+}
+
+TEST(DecodeTest, NoBytesWithoutAFormat) {
+  const auto decoded = DecodeAs("", Format::kUnspecified);
+  EXPECT_THAT(decoded, AllOf(HasCode(kFailedPrecondition), HasReason(reason::kFrameTooShort)));
+  EXPECT_THAT(decoded, HasDetail("found", uint64_t{0}));
 }
 
 // The message shows bytes as numbers: never as they are, which may not be text.
