@@ -9,9 +9,9 @@ namespace dv::bytes {
 
 // RunningCrc32
 //
-// The CRC-32 of the bytes [begin, end) of a chain, taken bit by bit: who reads these bytes anyway,
-// in ascending order, lets it run just ahead, so that they come from memory once. The chain must
-// outlive it.
+// The CRC-32 of the bytes [begin, end) of a chain, taken step by step: who reads these bytes
+// anyway, in ascending order, lets it run just ahead, so that they come from memory once. The chain
+// must outlive it.
 //
 // The CRC is the one of zip and zlib: reflected polynomial 0xEDB88320, start and end inverted.
 class RunningCrc32 {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "server/bytes/endian.h"
 #include "server/roaring/cursor.h"
 #include "server/roaring/writer.h"
 #include "server/rpc/encode.h"
@@ -115,7 +116,7 @@ bytes::Chain Answer::NextPositions(uint64_t last, uint64_t most) {
   buffer.field = kPartPositions;
   PartHeader header;
   header.position_count = count;
-  header.row_count = ReadFixed64(buffer.content + (count - 1) * 8) - next_ + 1;
+  header.row_count = bytes::LoadLittle<uint64_t>(buffer.content + (count - 1) * 8) - next_ + 1;
   left_ -= count;
   return Finish(header, std::move(buffer));
 }
@@ -137,8 +138,8 @@ bytes::Chain Answer::NextRuns(uint64_t last, uint64_t most) {
     for (size_t i = 0; i < got && positions < left_; ++i) {
       last_run = runs[i];
       last_run.length = std::min(last_run.length, left_ - positions);
-      WriteFixed64(last_run.start, starts + count * 8);
-      WriteFixed64(last_run.length, lengths + count * 8);
+      bytes::StoreLittle(starts + count * 8, last_run.start);
+      bytes::StoreLittle(lengths + count * 8, last_run.length);
       positions += last_run.length;
       ++count;
     }
@@ -153,8 +154,8 @@ bytes::Chain Answer::NextRuns(uint64_t last, uint64_t most) {
     if (count == 1) return EmptyPart(last_run.start - next_);
     --count;
     positions -= last_run.length;
-    last_run.start = ReadFixed64(starts + (count - 1) * 8);
-    last_run.length = ReadFixed64(lengths + (count - 1) * 8);
+    last_run.start = bytes::LoadLittle<uint64_t>(starts + (count - 1) * 8);
+    last_run.length = bytes::LoadLittle<uint64_t>(lengths + (count - 1) * 8);
   }
 
   buffer.first_bytes = count * 8;

@@ -39,16 +39,4 @@ inline uint8_t* WriteLengthPrefix(uint32_t number, uint64_t length, uint8_t* out
   return WriteVarint(length, out);
 }
 
-// Writes `value` as 8 bytes, little endian, as fixed64 fields have it.
-inline void WriteFixed64(uint64_t value, uint8_t* out) {
-  for (int i = 0; i < 8; ++i) out[i] = static_cast<uint8_t>(value >> (8 * i));
-}
-
-// Returns the value of 8 bytes, little endian.
-inline uint64_t ReadFixed64(const uint8_t* in) {
-  uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value |= uint64_t{in[i]} << (8 * i);
-  return value;
-}
-
 }  // namespace dv::rpc

@@ -275,10 +275,6 @@ std::unique_ptr<ScanSession::DecodeJob> ScanSession::TakeDecode() {
   return job;
 }
 
-uint64_t ScanSession::NextDecodeBytes() const {
-  return decodes_.empty() ? 0 : decodes_.front()->bytes();
-}
-
 void ScanSession::FinishDecode(DecodeJob& job) {
   --decodes_taken_;
   const std::shared_ptr<Vector> vector = std::move(job.vector_);

@@ -71,9 +71,6 @@ class ScanSession {
   std::unique_ptr<DecodeJob> TakeDecode();
   void FinishDecode(DecodeJob& job);
 
-  // Bytes of the vector that TakeDecode() would return; 0 without one.
-  uint64_t NextDecodeBytes() const;
-
   // Returns the next `opened` or `done`, serialised, if there is one.
   std::optional<std::string> TakeControl();
 
